@@ -23,6 +23,7 @@ constexpr std::size_t taken(unsigned reg) { return offsetof(ThreadArea, taken) +
 constexpr std::size_t scratch(unsigned reg) {
   return offsetof(ThreadArea, scratch) + 8 * (reg - r10);
 }
+inline constexpr std::size_t kAddressScratch = offsetof(ThreadArea, address_scratch);
 inline constexpr std::size_t kFlags = offsetof(ThreadArea, flags);
 inline constexpr std::size_t kProgramStack = offsetof(ThreadArea, registers.rsp);
 constexpr std::size_t spill(unsigned i) { return offsetof(ThreadArea, spill) + 8 * i; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "edition.h"
 #include "emitter.h"
@@ -38,19 +39,18 @@ constexpr std::uint64_t kHeaps = std::uint64_t{1} << 30;
 Arena arenas[kMaxArenas];
 std::size_t arena_count = 0;  // places behind that have never been taken
 
+// What an edition leaves has this one: kept for the next, as the program, or a table of the engine,
+// could come to lie there, and nothing else be free.
+constexpr std::uint32_t kNone = 0;
+
+// `at`: there or nowhere, but anywhere if it is 0.
 std::uint8_t* map_arena(std::uint64_t at) {
-  const long got = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(arena_bytes),
-                               PROT_READ | PROT_WRITE | PROT_EXEC, kOnlyThere, -1, 0);
-  if (got != static_cast<long>(at)) return nullptr;
-  if (arena_bytes == kMostArenaBytes) {
-    const long half = static_cast<long>(arena_bytes / 2);
-    raw_syscall(SYS_madvise, got, 2 * half, MADV_HUGEPAGE);
-    // Most programs are small: to clear huge pages would be much of what it takes to start them.
-    for (const long begin : {got, got + half}) {
-      raw_syscall(SYS_madvise, begin, kHugePage, MADV_NOHUGEPAGE);
-    }
-  }
-  note_own(at, arena_bytes);
+  const long where = at == 0 ? place_elsewhere(arena_bytes) : static_cast<long>(at);
+  const int flags = at == 0 ? kOnlyThere & ~MAP_FIXED_NOREPLACE : kOnlyThere;
+  const long got = raw_syscall(SYS_mmap, where, static_cast<long>(arena_bytes),
+                               PROT_READ | PROT_WRITE | PROT_EXEC, flags, -1, 0);
+  if (failed(got) || (at != 0 && got != where)) return nullptr;
+  note_own(static_cast<std::uint64_t>(got), arena_bytes);
   return reinterpret_cast<std::uint8_t*>(got);
 }
 
@@ -97,6 +97,24 @@ void write_glue(const Arena& arena) {
   }
 }
 
+// Nothing has been translated there.
+void begin_arena(Arena& arena, std::uint8_t* place) {
+  arena.hot = place + 16 * 8;
+  arena.cold = place + arena_bytes / 2;
+  arena.fragment_count = arena.map_used = 0;
+  arena.edition = current_edition();
+  arena.is_small = arena_bytes == kMostArenaBytes;
+  if (arena.is_small) {
+    const auto begin = reinterpret_cast<long>(place);
+    const long half = static_cast<long>(arena_bytes / 2);
+    raw_syscall(SYS_madvise, begin, 2 * half, MADV_HUGEPAGE);
+    // Most programs are small: to clear huge pages would be much of what it takes to start them.
+    for (const long first : {begin, begin + half}) {
+      raw_syscall(SYS_madvise, first, kHugePage, MADV_NOHUGEPAGE);
+    }
+  }
+}
+
 bool lies_near(const Arena& arena, std::uint64_t ip, std::uint64_t reach) {
   const auto here = reinterpret_cast<std::uint64_t>(arena.base);
   return ip > here ? ip - here < reach : here + arena_bytes - ip < reach;
@@ -111,14 +129,35 @@ bool has_room(const Arena& arena) {
          arena.fragment_count < most_fragments() && map_bytes() - arena.map_used > kMapRoom;
 }
 
-// With room; null: there is none.
-Arena* find_arena(std::uint64_t ip, std::uint64_t reach) {
+// Of this edition with room, or else one that is left; null: there is none that fits.
+template <class Fits>
+Arena* find_arena(Fits fits) {
   for (std::size_t i = arena_count; i-- > 0;) {
     Arena& arena = arenas[i];
     if (arena.base == nullptr || arena.edition != current_edition()) continue;
-    if (lies_near(arena, ip, reach) && has_room(arena)) return &arena;
+    if (fits(arena) && has_room(arena)) return &arena;
+  }
+  for (std::size_t i = arena_count; i-- > 0;) {
+    Arena& arena = arenas[i];
+    if (arena.base == nullptr || arena.edition != kNone || !fits(arena)) continue;
+    begin_arena(arena, arena.base);
+    write_glue(arena);
+    return &arena;
   }
   return nullptr;
+}
+
+// Gigabytes of the program near which nothing was free in this edition: not looked at again and
+// again.
+std::uint64_t crowded[16];
+std::size_t crowded_count = 0;
+std::uint64_t gigabyte(std::uint64_t ip) { return ip / kNearby; }
+
+bool is_crowded(std::uint64_t ip) {
+  return std::find(std::begin(crowded), std::end(crowded), gigabyte(ip) + 1) != std::end(crowded);
+}
+void note_crowded(std::uint64_t ip) {
+  crowded[crowded_count++ % std::size(crowded)] = gigabyte(ip) + 1;
 }
 
 // Null: there is no memory for its tables.
@@ -127,10 +166,7 @@ Arena* make_arena(std::uint8_t* place) {
   while (at < arena_count && arenas[at].base != nullptr) ++at;
   Arena made;
   made.base = place;
-  made.hot = place + 16 * 8;
-  made.cold = place + arena_bytes / 2;
-  made.edition = current_edition();
-  made.is_small = arena_bytes == kMostArenaBytes;
+  begin_arena(made, place);
   if (at == kMaxArenas || !map_tables(made)) {
     unmap_memory(reinterpret_cast<std::uint64_t>(place), arena_bytes);
     return nullptr;
@@ -158,15 +194,25 @@ namespace {
 Arena* try_arena_near(std::uint64_t ip) {
   // Programs have nothing beyond: nothing can be copied that would have to lie near.
   if (ip >> 47 != 0) ip = reinterpret_cast<std::uint64_t>(__executable_start);
+  const auto find_near = [ip](std::uint64_t reach) {
+    return find_arena([=](const Arena& arena) { return lies_near(arena, ip, reach); });
+  };
+  const bool looks = !is_crowded(ip);
   if (ip < kHeaps) {
-    if (Arena* arena = find_arena(ip, kReach)) return arena;
-    if (std::uint8_t* place = find_place_behind_heaps(ip)) return make_arena(place);
+    if (Arena* arena = find_near(kReach)) return arena;
+    std::uint8_t* place = looks ? find_place_behind_heaps(ip) : nullptr;
+    if (place != nullptr) return make_arena(place);
   }
   for (const std::uint64_t reach : {kNearby, kReach}) {
-    if (Arena* arena = find_arena(ip, reach)) return arena;
-    if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);
+    if (Arena* arena = find_near(reach)) return arena;
+    std::uint8_t* place = looks ? find_place(ip, reach) : nullptr;
+    if (place != nullptr) return make_arena(place);
   }
-  return nullptr;
+  if (looks) note_crowded(ip);
+  // Anywhere else code names what lies beside it in the program by a register (copy_insn.h).
+  if (Arena* arena = find_arena([](const Arena&) { return true; })) return arena;
+  std::uint8_t* place = map_arena(0);
+  return place == nullptr ? nullptr : make_arena(place);
 }
 
 }  // namespace
@@ -194,6 +240,18 @@ void choose_pages(Arena& arena) {
 
 std::size_t cold_room(const Arena& arena) {
   return static_cast<std::size_t>(arena.base + arena_bytes - arena.cold);
+}
+
+bool reaches_from_everywhere(const std::uint8_t* at, std::uint64_t target) {
+  constexpr std::int64_t kDisplacement = std::int64_t{1} << 31;
+  constexpr std::int64_t kMargin = kMostArenaBytes + 16;  // the longest instruction
+  const auto distance = static_cast<std::int64_t>(target - reinterpret_cast<std::uint64_t>(at));
+  if (distance > kMargin - kDisplacement && distance < kDisplacement - kMargin) return true;
+  const Arena* arena = arena_of_code(at);
+  const auto from =
+      static_cast<std::int64_t>(target - reinterpret_cast<std::uint64_t>(arena->base));
+  const auto bytes = static_cast<std::int64_t>(arena_bytes);
+  return from - bytes - 16 >= -kDisplacement && from < kDisplacement;
 }
 
 std::uint8_t* far_jump(std::uint64_t near, std::uint64_t target) {
@@ -249,12 +307,22 @@ void trap_heads(std::uint32_t edition) {
 }
 
 void free_arenas(std::uint32_t edition) {
-  each_of(edition, [](Arena& arena) {
+  bool any = false;
+  each_of(edition, [&](const Arena&) { any = true; });
+  if (!any) return;
+  each_of(kNone, [](Arena& arena) {
     const auto start = reinterpret_cast<std::uint64_t>(arena.base);
     __atomic_store_n(&arena.base, nullptr, __ATOMIC_RELEASE);
     unmap_memory(start, arena_bytes);
     unmap_memory(reinterpret_cast<std::uint64_t>(arena.fragments), table_bytes());
   });
+  each_of(edition, [](Arena& arena) {
+    arena.edition = kNone;
+    arena.fragment_count = 0;
+    empty_memory(reinterpret_cast<std::uint64_t>(arena.base), arena_bytes);
+    empty_memory(reinterpret_cast<std::uint64_t>(arena.fragments), table_bytes());
+  });
+  std::ranges::fill(crowded, 0);
 }
 
 }  // namespace hodo::engine

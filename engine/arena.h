@@ -42,7 +42,7 @@ struct Arena {
   std::uint8_t* map = nullptr;
   std::uint32_t fragment_count = 0;
   std::uint32_t map_used = 0;
-  std::uint32_t edition = 0;  // edition.h
+  std::uint32_t edition = 0;  // edition.h; 0: none has it
   bool is_small = false;      // its first fragments lie on small pages
   std::uint8_t* glue(Glue which) const { return base + 16 * which; }
 };
@@ -50,8 +50,10 @@ struct Arena {
 // For a cache of so many bytes, before the first one is made.
 void size_arenas(std::uint64_t cache_bytes);
 // An arena of the current edition with room that lies so near to `ip` that displacements of code
-// there keep reaching.
+// there keep reaching, as long as there is room for one.
 Arena& arena_near(std::uint64_t ip);
+// Whether a displacement reaches `target` from all of the arena that `at` lies in.
+bool reaches_from_everywhere(const std::uint8_t* at, std::uint64_t target);
 // One that there is, by its number.
 std::uint8_t number_of(const Arena& arena);
 Arena& arena_by_number(std::uint8_t number);
@@ -75,7 +77,7 @@ std::uint64_t arena_bytes_used(std::uint32_t edition);
 // are the program's there.
 void trap_head(std::uint8_t* head);
 void trap_heads(std::uint32_t edition);
-// No thread stands there any more.
+// No thread stands there any more: the next edition may take them.
 void free_arenas(std::uint32_t edition);
 
 }  // namespace hodo::engine

@@ -185,7 +185,7 @@ void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
     forget_landings(ip);
   }
   Detour* detour = detour_of(ip, head);
-  if (detour == nullptr) return trap_head(head);
+  if (detour == nullptr || !Emitter::reaches(head + 1, detour->jump - 1)) return trap_head(head);
   // It may lead to this one also where there is a newer one that stays: then to that, the next
   // time.
   Emitter::point(detour->jump, detour->stub);

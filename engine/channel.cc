@@ -49,9 +49,8 @@ std::uint8_t* map_channel(long fd, std::uint64_t aux_size) {
   using relay::kHeaderBytes;
   using relay::kRecordBytes;
   const std::uint64_t total = relay::mapped_bytes(aux_size);
-  const long base = raw_syscall(SYS_mmap, place_elsewhere(total), static_cast<long>(total),
-                                PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (failed(base)) return nullptr;
+  const auto base = static_cast<long>(map_addresses(total));
+  if (base == 0) return nullptr;
   const auto place = [&](std::uint64_t at, std::uint64_t size, std::uint64_t offset) {
     const long where = base + static_cast<long>(at);
     return raw_syscall(SYS_mmap, where, static_cast<long>(size), PROT_READ | PROT_WRITE,
@@ -63,23 +62,20 @@ std::uint8_t* map_channel(long fd, std::uint64_t aux_size) {
                   place(aux_at, aux_size, kHeaderBytes + kRecordBytes) &&
                   place(aux_at + aux_size, aux_size, kHeaderBytes + kRecordBytes);
   if (!ok) {
-    raw_syscall(SYS_munmap, base, static_cast<long>(total));
+    unmap_addresses(static_cast<std::uint64_t>(base), total);
     return nullptr;
   }
   raw_syscall(SYS_madvise, base, static_cast<long>(total), MADV_DONTFORK);
-  note_own(static_cast<std::uint64_t>(base), total, true);
   return reinterpret_cast<std::uint8_t*>(base);
 }
 
 // Apart from the channel, where the program is not to find it.
 relay::Unsealed* map_unsealed(long fd, std::uint64_t aux_size) {
   using relay::kUnsealedBytes;
-  const auto offset = static_cast<long>(relay::kHeaderBytes + relay::kRecordBytes + aux_size);
-  const long got = raw_syscall(SYS_mmap, place_elsewhere(kUnsealedBytes), kUnsealedBytes,
-                               PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-  if (failed(got)) return nullptr;
-  raw_syscall(SYS_madvise, got, kUnsealedBytes, MADV_DONTFORK);
-  note_own(static_cast<std::uint64_t>(got), kUnsealedBytes, true);
+  const std::uint64_t offset = relay::kHeaderBytes + relay::kRecordBytes + aux_size;
+  const std::uint64_t got = map_shared(fd, offset, kUnsealedBytes);
+  if (got == 0) return nullptr;
+  raw_syscall(SYS_madvise, static_cast<long>(got), kUnsealedBytes, MADV_DONTFORK);
   return reinterpret_cast<relay::Unsealed*>(got);
 }
 
@@ -191,7 +187,7 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
   raw_syscall(SYS_close, fd);
   if (unsealed == nullptr) {
     if (base != nullptr) {
-      unmap_memory(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(aux_size));
+      unmap_addresses(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(aux_size));
     }
     say_unrecorded(hello);
     return std::nullopt;
@@ -201,8 +197,8 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
 
 void forget_channel(relay::ChannelWriter& channel) {
   const std::uint8_t* base = channel.aux() - relay::kHeaderBytes - 2 * relay::kRecordBytes;
-  forget_own(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(channel.aux_size()));
-  forget_own(reinterpret_cast<std::uint64_t>(channel.unsealed()), relay::kUnsealedBytes);
+  forget_addresses(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(channel.aux_size()));
+  forget_addresses(reinterpret_cast<std::uint64_t>(channel.unsealed()), relay::kUnsealedBytes);
   channel.forget();
 }
 
@@ -215,8 +211,8 @@ using engine::raw_syscall;
 
 ChannelMemory::~ChannelMemory() {
   if (base_ == nullptr) return;
-  engine::unmap_memory(reinterpret_cast<std::uint64_t>(base_), mapped_bytes(aux_size_));
-  engine::unmap_memory(reinterpret_cast<std::uint64_t>(unsealed_), kUnsealedBytes);
+  engine::unmap_addresses(reinterpret_cast<std::uint64_t>(base_), mapped_bytes(aux_size_));
+  engine::unmap_addresses(reinterpret_cast<std::uint64_t>(unsealed_), kUnsealedBytes);
 }
 
 void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "area_code.h"
+#include "arena.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -30,6 +31,12 @@ void rename(const Encoding& e, std::uint8_t* insn, unsigned reg, Reg stand_in) {
     const unsigned at = e.prefix_at + (e.form == isa::Form::vex2 ? 1u : 2u);
     insn[at] = static_cast<std::uint8_t>((insn[at] & ~0x78u) | (~unsigned{stand_in} & 15u) << 3);
   }
+}
+
+// The bit says nothing as long as there is no register (SDM vol. 2, 2.2.1.6).
+void clear_extension_of_base(const Encoding& e, std::uint8_t* insn) {
+  if (e.form == isa::Form::legacy) insn[e.prefix_at] &= 0xfe;
+  if (e.form == isa::Form::vex3 || e.form == isa::Form::evex) insn[e.prefix_at + 1] |= 0x20;
 }
 
 }  // namespace
@@ -107,16 +114,25 @@ void InsnCopier::copy_bytes(const Encoding& e, std::uint8_t* insn, std::uint64_t
 
 void InsnCopier::emit(const Encoding& e, std::uint8_t* insn, std::uint64_t behind) {
   if (e.rip_relative) {
-    std::int32_t distance = 0;
-    std::memcpy(&distance, insn + e.disp_at, 4);
-    const std::uint64_t target = behind + static_cast<std::uint64_t>(std::int64_t{distance});
-    const std::int64_t moved =
-        static_cast<std::int64_t>(target - (reinterpret_cast<std::uint64_t>(hot_.at()) + e.length));
-    distance = static_cast<std::int32_t>(moved);
-    if (distance != moved) die("an operand lies out of reach", behind);
+    const std::uint64_t target = operand_beside(e, insn, behind);
+    if (!reaches_from_everywhere(hot_.at(), target)) return emit_far(e, insn, target);
+    const auto distance =
+        static_cast<std::int32_t>(target - (reinterpret_cast<std::uint64_t>(hot_.at()) + e.length));
     std::memcpy(insn + e.disp_at, &distance, 4);
   }
   hot_.copy(insn, e.length);
+}
+
+// With the operand's address in a register instead of a displacement.
+void InsnCopier::emit_far(const Encoding& e, std::uint8_t* insn, std::uint64_t target) {
+  const auto base = static_cast<Reg>(address_register(e));
+  hot_.store(kAddressScratch, base);
+  hot_.move64(base, target);
+  insn[e.modrm_at] = static_cast<std::uint8_t>((insn[e.modrm_at] & 0x38) | base);
+  if (e.has_prefix) clear_extension_of_base(e, insn);
+  std::memmove(insn + e.disp_at, insn + e.disp_at + 4, e.length - e.disp_at - 4u);
+  hot_.copy(insn, e.length - 4u);
+  hot_.load(base, kAddressScratch);
 }
 
 void InsnCopier::load_target(const Encoding& e, std::uint64_t ip) {

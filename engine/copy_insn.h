@@ -28,6 +28,7 @@ class InsnCopier {
   void copy_simply(const isa::Encoding& e);
   void copy_bytes(const isa::Encoding& e, std::uint8_t* insn, std::uint64_t behind, bool may_write);
   void emit(const isa::Encoding& e, std::uint8_t* insn, std::uint64_t behind);
+  void emit_far(const isa::Encoding& e, std::uint8_t* insn, std::uint64_t target);
 
   Emitter& hot_;
 };

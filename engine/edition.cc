@@ -60,6 +60,9 @@ void sleep_a_little() {
   engine_lock.acquire();
 }
 constexpr int kMostSleeps = 100;
+// Where nothing goes on without what an older edition has: who stands in it may have lost its
+// processor for long.
+constexpr int kMostSleepsInNeed = 100'000;
 
 // What a thread that leaves an edition remembers of it.
 struct Memories {
@@ -128,6 +131,13 @@ void wait_for_others(const ThreadArea& self) {
   die(kWhy);
 }
 
+// The engine cannot go on: for the `tried`th time.
+void await_memory(ThreadArea& self, int tried) {
+  if (oldest == current || tried == kMostSleepsInNeed) end_without_memory(self);
+  sleep_a_little();
+  free_left_editions();
+}
+
 void begin_next(ThreadArea& self) {
   has_begun = false;
   ++current;
@@ -135,9 +145,7 @@ void begin_next(ThreadArea& self) {
   // Where memory is short, it is that of the one before that this one takes.
   free_left_editions();
   for (int i = 0; !low_is_ready() || !cache_tables_are_ready(); ++i) {
-    if (i == kMostSleeps) end_without_memory(self);
-    sleep_a_little();
-    free_left_editions();
+    await_memory(self, i);
   }
   begin_tables();
   has_begun = true;
@@ -218,10 +226,10 @@ Entering::Entering(ThreadArea& area, std::uint64_t ip) {
   if (has_room(ip)) return;
   close_edition(area);
   stayed_ = false;
-  if (is_ready(ip)) return;
-  wait_for_others(area);
-  arrive(area);
-  if (!is_ready(ip)) end_without_memory(area);
+  for (int i = 0; !is_ready(ip); ++i) {
+    await_memory(area, i);
+    arrive(area);
+  }
 }
 
 Entering::~Entering() { engine_lock.release(); }

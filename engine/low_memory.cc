@@ -20,9 +20,11 @@ namespace {
 constexpr std::uint64_t kMostChunkBytes = 0x400'0000, kLeastChunkBytes = 0x40'0000;
 constexpr std::uint64_t kFirst = 0x7ac0'0000, kLowest = 0x800'0000;
 
+// What an edition leaves is kept for the next one: the program, or a table of the engine, could
+// come to lie there, and nothing else be free.
 struct Chunk {
-  std::uint64_t start = 0;
-  std::uint32_t edition = 0;  // 0: there is none
+  std::uint64_t start = 0;    // 0: there is none
+  std::uint32_t edition = 0;  // 0: none has it
 };
 constexpr std::size_t kMostChunks = 512;
 Chunk chunks[kMostChunks];
@@ -32,6 +34,13 @@ std::uint32_t chunk_edition = 0;
 std::uint64_t free_start = 0, free_end = 0;  // what is free of the newest chunk
 std::uint64_t used_bytes = 0;
 
+bool begin_chunk(Chunk& chunk) {
+  chunk.edition = chunk_edition;
+  free_start = chunk.start;
+  free_end = chunk.start + chunk_bytes;
+  return true;
+}
+
 bool map_chunk(Chunk& chunk, std::uint64_t at) {
   const long got = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(chunk_bytes),
                                PROT_READ | PROT_WRITE, kOnlyThere, -1, 0);
@@ -40,16 +49,21 @@ bool map_chunk(Chunk& chunk, std::uint64_t at) {
     raw_syscall(SYS_madvise, got, static_cast<long>(chunk_bytes), MADV_HUGEPAGE);
   }
   note_own(at, chunk_bytes);
-  chunk = {at, chunk_edition};
-  free_start = at;
-  free_end = at + chunk_bytes;
-  return true;
+  chunk.start = at;
+  return begin_chunk(chunk);
+}
+
+template <class Test>
+Chunk* chunk_that(Test test) {
+  Chunk* const found = std::find_if(std::begin(chunks), std::end(chunks), test);
+  return found == std::end(chunks) ? nullptr : found;
 }
 
 bool find_chunk() {
-  Chunk* chunk = std::find_if(std::begin(chunks), std::end(chunks),
-                              [](const Chunk& one) { return one.edition == 0; });
-  if (chunk == std::end(chunks)) return false;
+  const auto is_left = [](const Chunk& one) { return one.start != 0 && one.edition == 0; };
+  if (Chunk* const left = chunk_that(is_left)) return begin_chunk(*left);
+  Chunk* const chunk = chunk_that([](const Chunk& one) { return one.start == 0; });
+  if (chunk == nullptr) return false;
   for (std::uint64_t at = kFirst; at >= kLowest; at -= chunk_bytes) {
     if (map_chunk(*chunk, at)) return true;
   }
@@ -69,10 +83,17 @@ void begin_low(std::uint32_t edition) {
 }
 
 void free_low(std::uint32_t edition) {
+  const auto is_its = [edition](const Chunk& one) { return one.edition == edition; };
+  if (chunk_that(is_its) == nullptr) return;
   for (Chunk& chunk : chunks) {
-    if (chunk.edition != edition) continue;
-    unmap_memory(chunk.start, chunk_bytes);
-    chunk.edition = 0;
+    if (chunk.start == 0) continue;
+    if (is_its(chunk)) {
+      empty_memory(chunk.start, chunk_bytes);
+      chunk.edition = 0;
+    } else if (chunk.edition == 0) {
+      unmap_memory(chunk.start, chunk_bytes);
+      chunk = {};
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Memory below 2 GB, where 32 bits name a place: for what code in the cache names. It belongs to an
-// edition of the cache (edition.h) and is given back with it.
+// edition of the cache (edition.h) and is given back with it, for the next one to take.
 #pragma once
 
 #include <cstddef>

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "memory_limits.h"
 #include "recording.h"
+#include "reserve.h"
 #include "seccomp.h"
 #include "signal_actions.h"
 #include "sys.h"
@@ -52,6 +53,7 @@ void undo_copy(std::uint64_t entry) {
 [[noreturn]] void engine_main(std::uint64_t program_stack) {
   note_own_image();
   raise_memory_limits();
+  make_reserve();
   limit_cache(hodo_start_info.cache_bytes);
   begin_first_edition();
   look_for_counter();

@@ -16,7 +16,7 @@
 namespace hodo::engine {
 namespace {
 
-constexpr std::size_t kMostMappings = 1 << 17;  // twice what Linux allows a process by default
+constexpr std::size_t kUsual = 1 << 17;  // twice what Linux allows a process by default
 constexpr std::size_t kBuffer = 16 << 10;
 
 // In order of their addresses, with a gap where the last change was: what maps one piece below the
@@ -24,14 +24,14 @@ constexpr std::size_t kBuffer = 16 << 10;
 class Table {
  public:
   bool is_there() const { return of_ != nullptr; }
-  void map() { of_ = static_cast<Mapping*>(map_memory(kMostMappings * sizeof(Mapping))); }
+  void map() { of_ = static_cast<Mapping*>(map_memory(most_ * sizeof(Mapping))); }
   std::size_t size() const { return count_; }
   const Mapping& operator[](std::size_t at) const { return of_[at < gap_ ? at : at + gap_size()]; }
   void clear() { gap_ = count_ = 0; }
 
   // Puts `count` others in the place of `gone` of them. False: there is no room.
   bool replace(std::size_t at, std::size_t gone, const Mapping* with, std::size_t count) {
-    if (count_ - gone + count > kMostMappings) return false;
+    if (count_ - gone + count > most_ && !grow()) return false;
     move_gap(at);
     std::copy(with, with + count, of_ + gap_);
     gap_ += count;
@@ -40,7 +40,18 @@ class Table {
   }
 
  private:
-  std::size_t gap_size() const { return kMostMappings - count_; }
+  std::size_t gap_size() const { return most_ - count_; }
+  // Where more are allowed (vm.max_map_count).
+  bool grow() {
+    auto* const larger = static_cast<Mapping*>(try_map_memory(2 * most_ * sizeof(Mapping)));
+    if (larger == nullptr) return false;
+    move_gap(count_);
+    std::copy(of_, of_ + count_, larger);
+    unmap_memory(reinterpret_cast<std::uint64_t>(of_), most_ * sizeof(Mapping));
+    of_ = larger;
+    most_ *= 2;
+    return true;
+  }
   void move_gap(std::size_t to) {
     Mapping* const behind = of_ + gap_size();
     if (to < gap_) std::memmove(behind + to, of_ + to, (gap_ - to) * sizeof(Mapping));
@@ -49,7 +60,7 @@ class Table {
   }
 
   Mapping* of_ = nullptr;
-  std::size_t gap_ = 0, count_ = 0;
+  std::size_t most_ = kUsual, gap_ = 0, count_ = 0;
 };
 
 Table mappings;

@@ -2,7 +2,11 @@
 
 #include <sys/syscall.h>
 
+#include <cstring>
+#include <initializer_list>
+
 #include "hodo/base/page.h"
+#include "reserve.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -22,7 +26,7 @@ std::uint64_t elsewhere = kElsewhere;
 // lock: a process may be forked while another thread is in here.
 struct OwnRange {
   std::uint64_t start, end;
-  bool shared;  // with another process
+  bool shared;  // no data of the process
 };
 constexpr std::size_t kMostOwn = 1 << 14;
 OwnRange own[kMostOwn];
@@ -95,7 +99,7 @@ bool is_own(std::uint64_t start, std::uint64_t bytes) {
 }
 
 std::uint64_t own_bytes() { return sum_of_own(true); }
-std::uint64_t own_data() { return sum_of_own(false); }
+std::uint64_t own_data() { return sum_of_own(false) + reserve_data(); }
 
 void unmap_all_but_image() {
   const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
@@ -117,7 +121,7 @@ void* try_map_memory(std::size_t bytes) {
   const long got =
       raw_syscall(SYS_mmap, place_elsewhere(bytes), static_cast<long>(bytes),
                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (failed(got)) return nullptr;
+  if (failed(got)) return take_reserve(bytes);
   note_own(static_cast<std::uint64_t>(got), bytes);
   return reinterpret_cast<void*>(got);
 }
@@ -128,7 +132,51 @@ void* map_memory(std::size_t bytes) {
   return got;
 }
 
+void empty_memory(std::uint64_t start, std::size_t bytes) {
+  constexpr long kDontNeedLocked = 24;  // MADV_DONTNEED_LOCKED of Linux 5.18
+  for (const long how : {kDontNeedLocked, long{MADV_DONTNEED}}) {
+    const auto size = static_cast<long>(bytes);
+    if (!failed(raw_syscall(SYS_madvise, static_cast<long>(start), size, how))) return;
+  }
+  std::memset(reinterpret_cast<void*>(start), 0, bytes);
+}
+
+std::uint64_t map_addresses(std::size_t bytes) {
+  const long got = raw_syscall(SYS_mmap, place_elsewhere(bytes), static_cast<long>(bytes),
+                               PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(got)) return reinterpret_cast<std::uint64_t>(take_reserve(bytes));
+  note_own(static_cast<std::uint64_t>(got), bytes, true);
+  return static_cast<std::uint64_t>(got);
+}
+
+std::uint64_t map_shared(long file, std::uint64_t offset, std::size_t bytes) {
+  const auto map = [=](long where, int flags) {
+    return raw_syscall(SYS_mmap, where, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | flags, file, static_cast<long>(offset));
+  };
+  const long got = map(place_elsewhere(bytes), 0);
+  if (!failed(got)) {
+    note_own(static_cast<std::uint64_t>(got), bytes, true);
+    return static_cast<std::uint64_t>(got);
+  }
+  const auto place = reinterpret_cast<std::uint64_t>(take_reserve(bytes));
+  if (place == 0 || !failed(map(static_cast<long>(place), MAP_FIXED))) return place;
+  unmap_addresses(place, bytes);
+  return 0;
+}
+
+void forget_addresses(std::uint64_t start, std::size_t bytes) {
+  if (!restore_reserve(start, bytes)) forget_own(start, bytes);
+}
+
+void unmap_addresses(std::uint64_t start, std::size_t bytes) {
+  if (restore_reserve(start, bytes)) return;
+  forget_own(start, bytes);
+  raw_syscall(SYS_munmap, static_cast<long>(start), static_cast<long>(bytes));
+}
+
 void unmap_memory(std::uint64_t start, std::size_t bytes) {
+  if (give_to_reserve(start, bytes)) return;
   forget_own(start, bytes);
   raw_syscall(SYS_munmap, static_cast<long>(start), static_cast<long>(bytes));
 }

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "decimal.h"
 #include "hodo/relay/engine_start.h"
+#include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -67,19 +68,20 @@ std::uint64_t reserve_in_channel(void* owner, std::uint64_t) {
   return room;
 }
 
+// Null: there is no memory.
 std::uint8_t* map_ring() {
   const long memory =
       raw_syscall(SYS_memfd_create, reinterpret_cast<long>("hodo-ring"), MFD_CLOEXEC);
   raw_syscall(SYS_ftruncate, memory, kRing);
-  const long at =
-      raw_syscall(SYS_mmap, 0, 2 * kRing, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto at = static_cast<long>(map_addresses(2 * kRing));
+  bool is_there = at != 0;
   for (const long half : {at, at + static_cast<long>(kRing)}) {
-    const long got = raw_syscall(SYS_mmap, half, kRing, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_FIXED, memory, 0);
-    if (got != half) die("no memory for packets", static_cast<std::uint64_t>(-got));
+    is_there = is_there && raw_syscall(SYS_mmap, half, kRing, PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_FIXED, memory, 0) == half;
   }
   raw_syscall(SYS_close, memory);
-  return reinterpret_cast<std::uint8_t*>(at);
+  if (!is_there && at != 0) unmap_addresses(static_cast<std::uint64_t>(at), 2 * kRing);
+  return is_there ? reinterpret_cast<std::uint8_t*>(at) : nullptr;
 }
 
 long create(const char* path, long tid) {
@@ -110,7 +112,6 @@ unit::PtOutput in_channel(Output& output) {
 }
 
 unit::PtOutput in_ring(Output& output, const char* path, long tid) {
-  output.ring = map_ring();
   if (path[0] != 0) {
     output.file = create(path, tid);
     if (failed(output.file)) {
@@ -141,15 +142,16 @@ unit::PtOutput to_nowhere() {
 void start_unit(Output& output, unit::PtUnit& unit, const char* path, long tid) {
   output.unit = &unit;
   const bool recorder = hodo_start_info.socket[0] != 0;
-  unit::PtOutput to = output.channel ? in_channel(output)
-                      : recorder     ? to_nowhere()
-                                     : in_ring(output, path, tid);
+  if (!recorder) output.ring = map_ring();
+  unit::PtOutput to = output.channel           ? in_channel(output)
+                      : output.ring != nullptr ? in_ring(output, path, tid)
+                                               : to_nowhere();
   to.owner = &output;
   to.remains = &output.ignored;
   const std::uint64_t ctl =
       output.channel ? output.channel->settings().rtit_ctl : hodo_start_info.rtit_ctl;
   unit.start(ctl, isa::Mode::bits64, to, &now);
-  if (recorder && !output.channel) unit.stop();
+  if (!output.channel && output.ring == nullptr) unit.stop();
 }
 
 std::uint64_t hand_over(Output& output, bool running, unsigned patience_ms) {
@@ -215,7 +217,7 @@ void give_back(Output& output) {
   output.channel.reset();
   if (output.ring == nullptr) return;
   if (output.file >= 0) raw_syscall(SYS_close, output.file);
-  raw_syscall(SYS_munmap, reinterpret_cast<long>(output.ring), 2 * kRing);
+  unmap_addresses(reinterpret_cast<std::uint64_t>(output.ring), 2 * kRing);
   output.ring = nullptr;
 }
 

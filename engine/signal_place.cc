@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "arena.h"
 #include "code_pages.h"
 #include "glue.h"
 #include "hodo/isa/encoding.h"
@@ -22,6 +23,11 @@ std::uint64_t& by_number(Registers& r, unsigned reg) {
   std::uint64_t* const all[16] = {&r.rax, &r.rcx, &r.rdx,  &r.rbx,  &r.rsp, &r.rbp, &r.rsi, &r.rdi,
                                   &r.r8,  &r.r9,  nullptr, nullptr, &r.r12, &r.r13, &r.r14, &r.r15};
   return *all[reg];
+}
+
+bool is_out_of_reach(std::uint64_t at, std::uint64_t operand) {
+  const Locked locked;
+  return !reaches_from_everywhere(reinterpret_cast<const std::uint8_t*>(at), operand);
 }
 
 }  // namespace
@@ -93,6 +99,10 @@ bool save_faulted(ThreadArea& area, const KernelContext& context) {
   for (unsigned i = 0; i < 2; ++i) {
     const unsigned reg = stand.of[i].reg;
     if (reg != StandIns::kNone) by_number(area.registers, reg) = area.scratch[i];
+  }
+  if (e.rip_relative &&
+      is_out_of_reach(context.rip, operand_beside(e, code, place.ip + e.length))) {
+    by_number(area.registers, address_register(e)) = area.address_scratch;
   }
   return true;
 }

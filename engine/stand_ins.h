@@ -1,6 +1,6 @@
 // R10 and R11 are the engine's while code runs in the cache; the program's own lie in its thread's
 // area. How the copy of an instruction that names them comes to them: by other registers that stand
-// in for them, or by their places in memory.
+// in for them, or by their places in memory. And to what lies out of the cache's reach.
 #pragma once
 
 #include "emitter.h"
@@ -103,6 +103,24 @@ inline StandIns stand_ins(const isa::Encoding& e) {
     }
   }
   return made;
+}
+
+// The register that holds the address of an operand beside the code where a displacement does not
+// reach it from the cache: one that needs no REX prefix, no displacement and no SIB byte, and that
+// no instruction with such an operand uses without naming it. One names two others at most.
+inline unsigned address_register(const isa::Encoding& e) {
+  const unsigned used = e.registers();
+  if ((used >> rsi & 1) == 0) return rsi;
+  return (used >> rdi & 1) == 0 ? rdi : rbx;
+}
+
+// Where the operand lies that the instruction's bytes, in front of `behind`, name from RIP.
+inline std::uint64_t operand_beside(const isa::Encoding& e, const std::uint8_t* insn,
+                                    std::uint64_t behind) {
+  std::int32_t distance = 0;
+  __builtin_memcpy(&distance, insn + e.disp_at, sizeof distance);
+  const std::uint64_t target = behind + static_cast<std::uint64_t>(std::int64_t{distance});
+  return e.address32 ? target & 0xffff'ffff : target;
 }
 
 }  // namespace hodo::engine

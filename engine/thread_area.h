@@ -70,6 +70,7 @@ struct ThreadArea {
   std::uint32_t branch = 0;       // address of the address of the one whose target is looked up
   unit::PtUnit unit;              // what InlinePt names is there
   // --- further away
+  std::uint64_t address_scratch = 0;  // what address_register() held
   // Addresses of CallSites. Aligned, so that the lowest byte of `calls_top` alone goes around.
   alignas(256) std::uint32_t calls[kCalls] = {};
   std::uint64_t engine_stack = 0;  // top of the stack of the engine's C++ code

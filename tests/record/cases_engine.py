@@ -322,8 +322,11 @@ def system_calls_that_the_program_forbids_itself(box):
 
 
 def a_thread_without_memory_for_its_channel(box):
-    """It runs as ever, and is told of."""
+    """It has one in what the engine reserved in the beginning. If the kernel refuses that, too, it runs as ever, and is told of."""
     done = box.record([box.own("cramped")])
+    equal(done.stdout, b"done\n", "output")
+    box.report(COMPLETE)
+    done = box.record([box.own("cramped"), "more"])
     equal(done.stdout, b"done\n", "output")
     losses = box.report(INCOMPLETE)["losses"]
     equal([loss["cause"] for loss in losses], ["not-recorded"], f"{losses}")
