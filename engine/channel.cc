@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "decimal.h"
 #include "hodo/relay/descriptor_message.h"
@@ -18,6 +19,7 @@
 #include "hodo/relay/recorder_wait.h"
 #include "line.h"
 #include "memory.h"
+#include "own_files.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -120,14 +122,24 @@ relay::Hello own_hello(relay::Start start) {
 
 // To be answered with a byte. False: it is not.
 static bool ask_recorder(const relay::Hello& hello) {
-  const long connection = connect_recorder();
-  if (connection < 0) return false;
-  const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
-  char done = 0;
-  long got = asked ? -EINTR : 0;
-  while (got == -EINTR) got = raw_syscall(SYS_read, connection, argument(&done), 1);
-  raw_syscall(SYS_close, connection);
-  return got == 1;
+  return with_descriptor([&] {
+           const long connection = connect_recorder();
+           if (connection < 0) return connection;
+           const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
+           char done = 0;
+           long got = asked ? -EINTR : 0;
+           while (got == -EINTR) got = raw_syscall(SYS_read, connection, argument(&done), 1);
+           raw_syscall(SYS_close, connection);
+           return got;
+         }) == 1;
+}
+
+bool can_be_reached_apart() {
+  return with_descriptor([] {
+           const long connection = connect_recorder();
+           if (connection >= 0) raw_syscall(SYS_close, connection);
+           return connection;
+         }) >= 0;
 }
 
 bool let_go_of_files(std::uint64_t device) {
@@ -167,7 +179,16 @@ static void say_unrecorded(relay::Hello hello) {
   raw_syscall(SYS_close, connection);
 }
 
-std::optional<relay::ChannelWriter> open_channel(long connection, const relay::Hello& hello) {
+// What comes over a connection needs a descriptor, too.
+static bool is_last_descriptor(long connection) {
+  if (connection < 0) return connection == -EMFILE;
+  const long another = raw_syscall(SYS_dup, connection);
+  if (another >= 0) raw_syscall(SYS_close, another);
+  return another == -EMFILE;
+}
+
+static std::optional<relay::ChannelWriter> take_channel(long connection,
+                                                        const relay::Hello& hello) {
   if (connection < 0) return std::nullopt;
   long fd = -1;
   if (send_on(connection, &hello, sizeof(hello)) == sizeof(hello)) {
@@ -193,6 +214,24 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
     return std::nullopt;
   }
   return relay::ChannelWriter(relay::ChannelMemory::adopt(base, aux_size, unsealed));
+}
+
+std::optional<relay::ChannelWriter> open_channel(long connection, const relay::Hello& hello) {
+  if (!is_last_descriptor(connection)) return take_channel(connection, hello);
+  struct Apart {
+    long connection;
+    const relay::Hello& hello;
+    std::optional<relay::ChannelWriter> made;
+  } apart{connection, hello, std::nullopt};
+  in_own_files(
+      [](void* with) {
+        auto& here = *static_cast<Apart*>(with);
+        if (here.connection < 0) here.connection = connect_recorder();
+        here.made = take_channel(here.connection, here.hello);
+      },
+      &apart, connection);
+  if (connection >= 0) raw_syscall(SYS_close, connection);
+  return std::move(apart.made);
 }
 
 void forget_channel(relay::ChannelWriter& channel) {

@@ -10,6 +10,8 @@ namespace hodo::engine {
 // A connection to the recorder on which the key has been shown, which exec closes; negative: no
 // recorder is there.
 long connect_recorder();
+// Where that found no descriptor: whether it succeeds apart (own_files.h).
+bool can_be_reached_apart();
 // Of this thread, to ask for what is no channel.
 relay::Hello own_hello(relay::Start start);
 // Says hello, closes the connection and maps the channel that comes back.

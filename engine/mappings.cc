@@ -11,6 +11,7 @@
 #include "channel.h"
 #include "hodo/base/page.h"
 #include "memory.h"
+#include "own_files.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -148,19 +149,21 @@ Parser parser;
 
 template <class Visit>
 bool each_line(Visit visit) {
-  const long file = open_mappings();
-  if (failed(file)) return false;
-  parser = {};
-  static char buffer[kBuffer];
-  for (;;) {
-    const long got = raw_syscall(SYS_read, file, reinterpret_cast<long>(buffer), kBuffer);
-    if (got <= 0) break;
-    for (long i = 0; i < got; ++i) {
-      if (parser.take(buffer[i])) visit(parser.line(), parser.path());
+  return !failed(with_descriptor([&] {
+    const long file = open_mappings();
+    if (failed(file)) return file;
+    parser = {};
+    static char buffer[kBuffer];
+    for (;;) {
+      const long got = raw_syscall(SYS_read, file, reinterpret_cast<long>(buffer), kBuffer);
+      if (got <= 0) break;
+      for (long i = 0; i < got; ++i) {
+        if (parser.take(buffer[i])) visit(parser.line(), parser.path());
+      }
     }
-  }
-  raw_syscall(SYS_close, file);
-  return true;
+    raw_syscall(SYS_close, file);
+    return 0L;
+  }));
 }
 
 bool read_all() {
@@ -260,13 +263,15 @@ bool is_page_of_file(std::uint64_t address) {
   constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61;
   // In memory, or it would say nothing.
   static_cast<void>(*reinterpret_cast<const volatile std::uint8_t*>(address));
-  const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/pagemap"),
-                                O_RDONLY | O_CLOEXEC);
-  if (failed(file)) return false;
   std::uint64_t entry = 0;
-  raw_syscall(SYS_pread64, file, reinterpret_cast<long>(&entry), sizeof(entry),
-              static_cast<long>(address / kPage * sizeof(entry)));
-  raw_syscall(SYS_close, file);
+  with_descriptor([&] {
+    const long file = raw_syscall(
+        SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/pagemap"), O_RDONLY | O_CLOEXEC);
+    if (failed(file)) return file;
+    raw_syscall(SYS_pread64, file, reinterpret_cast<long>(&entry), sizeof(entry),
+                static_cast<long>(address / kPage * sizeof(entry)));
+    return raw_syscall(SYS_close, file);
+  });
   return (entry & kPresent) != 0 && (entry & kOfFile) != 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "hodo/base/page.h"
 #include "memory.h"
+#include "own_files.h"
 #include "program_memory.h"
 #include "sys.h"
 
@@ -47,12 +48,16 @@ bool set_limit(unsigned resource, const rlimit& to) {
 
 // Of /proc/self/status, bytes; nullopt: it is not to be had.
 std::optional<std::uint64_t> counted(std::string_view name) {
-  const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/status"),
-                                O_RDONLY | O_CLOEXEC);
-  if (failed(file)) return std::nullopt;
   char text[4096];
-  const long got = raw_syscall(SYS_read, file, reinterpret_cast<long>(text), sizeof(text));
-  raw_syscall(SYS_close, file);
+  const long got = with_descriptor([&] {
+    const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/status"),
+                                  O_RDONLY | O_CLOEXEC);
+    if (failed(file)) return file;
+    const long read = raw_syscall(SYS_read, file, reinterpret_cast<long>(text), sizeof(text));
+    raw_syscall(SYS_close, file);
+    return read;
+  });
+  if (failed(got)) return std::nullopt;
   const std::string_view status(text, got > 0 ? static_cast<std::size_t>(got) : 0);
   std::size_t at = 0;
   while (at < status.size() && !status.substr(at).starts_with(name)) ++at;

@@ -357,7 +357,8 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   const bool apart = is_recorded(area) && (clone.flags & CLONE_NEWNET) != 0 && keep_line();
   child.connection = is_recorded(area) ? connect_recorder() : -1;
   if ((clone.flags & CLONE_PIDFD) != 0) move_up(child.connection);
-  if (is_recorded(area) && child.connection < 0) {
+  const bool finds_it_itself = child.connection == -EMFILE && can_be_reached_apart();
+  if (is_recorded(area) && child.connection < 0 && !finds_it_itself) {
     send_native(area, thread ? "a new thread" : "a new process", why_unreachable(child.connection));
   }
   if ((clone.flags & CLONE_CLEAR_SIGHAND) != 0) {

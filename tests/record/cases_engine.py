@@ -334,6 +334,16 @@ def a_thread_without_memory_for_its_channel(box):
     check(b"no memory for its channel" in done.stderr, f"{done.stderr!r}")
 
 
+def without_a_free_descriptor(box):
+    """What begins then is recorded, and finds the program's table of descriptors as natively."""
+    program = ["prlimit", "--nofile=64", box.own("full_table")]
+    alone, done = box.run(program), box.record(program)
+    equal((done.stdout, done.stderr), (alone.stdout, b""), "what it did")
+    equal(alone.stdout.count(b"thread 1, fork 700, clone 700"), 2, f"{alone.stdout}")
+    tasks = box.report(COMPLETE)["tasks"]
+    equal([sum(task["thread"] == kind for task in tasks) for kind in (False, True)], [5, 3], f"{tasks}")
+
+
 def within_limits_of_memory(box):
     """The engine's memory is no part of what the program limits, nor of what a shell does for it (ulimit)."""
     alone = box.run([box.own("limited")])
