@@ -285,12 +285,17 @@ class TableReader {
     if (!table) return false;
     const bool is_cut = *size > limit - place;  // and what aligns the next may be in it
     Cursor sites(*table, 0, source_.narrow);
+    std::uint64_t end = 0;  // of the call site before
     while (sites.reader().remaining() != 0) {
       const auto start = sites.raw(*site_encoding);
       const auto length = sites.raw(*site_encoding);
       const auto pad = sites.raw(*site_encoding);
       const auto action = pad ? read_uleb(sites.reader()) : std::nullopt;
       if (!start || !length || !action) return is_cut;
+      // Call sites ascend. What is taken for more of them, the area of a part that has no code and
+      // so no entry in the table of functions, does not.
+      if (is_cut && *start < end) return true;
+      end = *start + *length;
       if (!spend()) return false;
       if (*pad == 0) continue;
       out_.landings.push_back({function + *start, function + *start + *length, base + *pad});
