@@ -76,7 +76,7 @@ class Input final : public FakeSession {
                                         std::uint64_t time) const override {
     const std::uint8_t kind = kinds_[slot(space, address, time)];
     if ((kind & 7) == 0) return std::nullopt;
-    session::Region out{.id = id(space, address, time), .kept = (kind & 8) != 0};
+    session::Region out{.id = id(space, address, time).id, .kept = (kind & 8) != 0};
     out.generated = (kind & 16) != 0;
     out.writing = static_cast<session::Region::Writing>((kind >> 5) % 3);
     out.file_offset = address & 0xffff;
@@ -103,9 +103,9 @@ class Input final : public FakeSession {
     }
     return out;
   }
-  std::uint32_t id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override {
+  Id id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override {
     const std::size_t at = slot(space, address, time);
-    return (kinds_[at] & 7) == 0 ? kNoRegion : static_cast<std::uint32_t>(at);
+    return {.id = (kinds_[at] & 7) == 0 ? kNoRegion : static_cast<std::uint32_t>(at)};
   }
   std::vector<session::MappedFile> files(std::uint32_t, std::uint64_t) const override {
     return {{.path = "/bin/prog", .location = files_.wide},

@@ -340,9 +340,12 @@ KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Bran
   KnownEdge& edge = edges.find(context.space, branch);
   if (edge.used && holds_in(generation, branch, edge)) return edge;
   edge.used = true;
+  const auto from = locator_.region(context.space, branch.from, branch.time);
+  const auto to = locator_.region(context.space, branch.to, branch.time);
   edge.generation = generation;
-  edge.from_region = locator_.region(context.space, branch.from, branch.time);
-  edge.to_region = locator_.region(context.space, branch.to, branch.time);
+  edge.until = std::min(from.until, to.until);
+  edge.from_region = from.id;
+  edge.to_region = to.id;
   judge_.judge(context, branch, edge);
   const bool calls = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
   if (calls) pasts_.add_call(context.space, edge.next);
@@ -354,9 +357,13 @@ KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Bran
 bool Checker::Impl::holds_in(std::uint32_t generation, const Branch& branch,
                              KnownEdge& edge) const {
   if (edge.generation == generation) return true;
-  if (edge.from_region != locator_.region(edge.space, branch.from, branch.time)) return false;
-  if (edge.to_region != locator_.region(edge.space, branch.to, branch.time)) return false;
+  if (edge.generation < generation && branch.time < edge.until) return true;
+  const auto from = locator_.region(edge.space, branch.from, branch.time);
+  if (edge.from_region != from.id) return false;
+  const auto to = locator_.region(edge.space, branch.to, branch.time);
+  if (edge.to_region != to.id) return false;
   edge.generation = generation;
+  edge.until = std::min(from.until, to.until);
   return true;
 }
 

@@ -381,9 +381,10 @@ bool Locator::may_be_copy(const End& end, std::uint32_t space, std::uint64_t tim
   return data_.try_emplace(&of, of).first->second.has(code).value_or(true);
 }
 
-std::uint32_t Locator::region(std::uint32_t space, std::uint64_t address,
-                              std::uint64_t time) const {
-  return address == 0 ? 0 : regions_->id(space, address, time);
+session::Regions::Id Locator::region(std::uint32_t space, std::uint64_t address,
+                                     std::uint64_t time) const {
+  if (address == 0) return {.id = 0, .until = session::Regions::kNever};
+  return regions_->id(space, address, time);
 }
 
 std::vector<std::uint8_t> Locator::bytes(std::uint32_t space, std::uint64_t address,

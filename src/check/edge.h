@@ -104,7 +104,7 @@ class Locator {
   Edge locate(std::uint32_t space, const Branch& branch);
   End end(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // The region's id alone: whether an edge found before still is what it was.
-  std::uint32_t region(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
+  session::Regions::Id region(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
   // The bytes that ran.
   std::vector<std::uint8_t> bytes(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                                   std::size_t size) const;

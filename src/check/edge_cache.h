@@ -13,7 +13,8 @@ namespace hodo::check {
 struct alignas(64) KnownEdge {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
-  std::uint64_t next = 0;  // behind the instruction at `from`
+  std::uint64_t next = 0;   // behind the instruction at `from`
+  std::uint64_t until = 0;  // the regions are the same from that generation to before this time
   std::uint32_t space = 0;
   std::uint32_t generation = 0;  // of the space's mappings when it was last looked at
   std::uint32_t from_region = 0;

@@ -51,9 +51,9 @@ class FakeSession : public session::Session, public session::Regions, public ses
     out.file_offset = address - std::prev(next)->first;
     return out;
   }
-  std::uint32_t id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override {
+  Id id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override {
     const auto found = region(space, address, time);
-    return found ? found->id : kNoRegion;
+    return {.id = found ? found->id : kNoRegion};
   }
   std::vector<session::MappedFile> files(std::uint32_t, std::uint64_t) const override {
     std::vector<session::MappedFile> out;

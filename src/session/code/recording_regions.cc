@@ -29,11 +29,13 @@ std::uint32_t RecordingRegions::id(std::uint32_t space, std::uint64_t address,
   return static_cast<std::uint32_t>(&mapping - all.data());
 }
 
-std::uint32_t RecordingRegions::id(std::uint32_t space, std::uint64_t address,
-                                   std::uint64_t time) const {
+Regions::Id RecordingRegions::id(std::uint32_t space, std::uint64_t address,
+                                 std::uint64_t time) const {
   const Space* where = spaces_.of(space, address);
-  const perfdata::Mapping* m = where == nullptr ? nullptr : where->mapping(address, time);
-  return m == nullptr ? kNoRegion : id(space, address, *m);
+  if (where == nullptr) return {};
+  const auto [mapping, around] = where->mapping_around(address, time);
+  const bool known = mapping != nullptr;
+  return {.id = known ? id(space, address, *mapping) : kNoRegion, .until = around.valid_until};
 }
 
 std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_t address,

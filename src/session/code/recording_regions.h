@@ -20,7 +20,7 @@ class RecordingRegions final : public Regions {
 
   std::optional<Region> region(std::uint32_t space, std::uint64_t address,
                                std::uint64_t time) const override;
-  std::uint32_t id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
+  Id id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const override;
   std::uint64_t next_thread(std::uint32_t space, std::uint64_t time) const override;
   std::vector<Fork> forks() const override;

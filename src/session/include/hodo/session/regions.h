@@ -59,10 +59,14 @@ class Regions {
   // `time` is in the trace's clock. nullopt: nothing is known to be mapped there.
   virtual std::optional<Region> region(std::uint32_t space, std::uint64_t address,
                                        std::uint64_t time) const = 0;
-  // Region::id alone, which is cheaper; kNoRegion where nothing is known to be mapped.
+  // Region::id alone, which is cheaper; kNoRegion where nothing is known to be mapped. It stays the
+  // same from the asked time to before `until`, in the trace's clock.
   static constexpr std::uint32_t kNoRegion = ~std::uint32_t{0};
-  virtual std::uint32_t id(std::uint32_t space, std::uint64_t address,
-                           std::uint64_t time) const = 0;
+  struct Id {
+    std::uint32_t id = kNoRegion;
+    std::uint64_t until = 0;
+  };
+  virtual Id id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const = 0;
   // The files whose code a space has mapped at a time, in the order in which they came.
   virtual std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const = 0;
   // When another thread started in a space that ran one since `time`; kNever if none did.
