@@ -69,13 +69,16 @@ class CallPen {
   // nothing is done: it does not close the innermost call of the span.
   [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t branches, std::uint64_t insns) {
     if (top_ == bottom_) return false;
-    if (top_[-1].returns != to) {
-      if (!top_[-1].is_noted() || (top_[-1].returns ^ OpenedCall::kNoted) != to) return false;
-      log_.note(to);
+    OpenedCall* call = top_ - 1;
+    if (call->returns != to) {
+      call = called_one(to);
+      if (call == nullptr) return false;
     }
-    --top_;
     span_.last_return = span_.branches + static_cast<std::uint32_t>(branches);
-    drop(top_, span_.last_return, span_.insns + static_cast<std::uint32_t>(insns));
+    const std::uint32_t end = span_.insns + static_cast<std::uint32_t>(insns);
+    do {
+      drop(--top_, span_.last_return, end);
+    } while (top_ != call);
     return true;
   }
   // There may be no room for the calls of a row.
@@ -112,6 +115,21 @@ class CallPen {
   // OpenedCall::callee of a plain call: `at` is the step, and numbers are those where that begins.
   // It is counted with the step.
   static constexpr std::uint32_t kOfStep = ~std::uint32_t{0};
+
+  // What returns there below the functions that it jumped to, or noted. Null: not of the span, or
+  // somebody else's.
+  [[gnu::noinline]] OpenedCall* called_one(std::uint64_t to) {
+    OpenedCall* const call = without_jumped_to(top_);
+    if (call == bottom_) return nullptr;
+    const bool noted = call[-1].is_noted();
+    if ((call[-1].returns ^ (noted ? OpenedCall::kNoted : 0)) != to) return nullptr;
+    if (noted) log_.note(to);
+    return call - 1;
+  }
+  OpenedCall* without_jumped_to(OpenedCall* call) const {
+    while (call != bottom_ && call[-1].was_jumped_to()) --call;
+    return call;
+  }
 
   [[gnu::noinline]] void begin(Link step) {
     begun_ = true;
@@ -215,8 +233,7 @@ class CallPen {
 
   [[gnu::always_inline]] bool returned(std::uint32_t k, const Place& at,
                                        const StepGraph::CallStep& step, OpenedCall*& top) {
-    OpenedCall* call = top;
-    while (call != bottom_ && call[-1].was_jumped_to()) --call;
+    OpenedCall* call = without_jumped_to(top);
     if (call == bottom_) {
       // What was jumped to is for those who know what is below.
       if (call != top) return false;

@@ -140,12 +140,18 @@ class TransferPen {
   // The same among the outcomes of a row.
   [[gnu::always_inline]] void packet(const Step& step, Link here, std::uint64_t ip, Row& row) {
     const std::uint32_t what = step.count[0];
-    if (!kExact && (what & leaving::kAll) != 0 && leaves_out_) [[likely]] {
-      const std::uint32_t sum = what & ~leaving::kAll;
-      if (close(ip, 0, leaving::insns(row.sum + sum))) {
-        row.sum += sum;
+    if ((what & leaving::kAll) != 0 && leaves_out_) [[likely]] {
+      const std::uint64_t sum = row.sum + (what & ~leaving::kAll);
+      if (close(ip, row.taken + leaving::jumps(sum) + 1, leaving::insns(sum))) {
+        row.sum = sum;
         ++row.taken;
         ++row.returns;
+        if constexpr (kExact) {
+          row.before = row.at_last;
+          row.at_last = sum;
+          row.last = here;
+          last_to_ = ip;
+        }
         return;
       }
     }
