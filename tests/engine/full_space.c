@@ -16,6 +16,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "made_code.h"
+
 enum { kPage = 4096, kThreads = 3, kStack = 256 << 10 };
 static const size_t kGigabyte = (size_t)1 << 30;
 
@@ -130,32 +132,7 @@ static void far_from_all(void) {
   ((void (*)(void))(far_code + (far_fault - far_begin)))();
 }
 
-// --- code that is made
-
-enum { kArea = 256 << 10, kFunction = 2048, kSteps = 180 };
 static uint8_t* area;
-
-// uint32_t f(uint32_t): adds, and jumps over some of it.
-static void make_function(uint8_t* at, uint32_t seed) {
-  memcpy(at, "\x89\xf8", 2);  // MOV EAX, EDI
-  at += 2;
-  for (unsigned i = 0; i < kSteps; ++i) {
-    seed = seed * 1664525 + 1013904223;
-    memcpy(at, "\xa8\x10\x75\x05\x05", 5);  // TEST AL, 16; JNZ over; ADD EAX, seed
-    memcpy(at + 5, &seed, 4);
-    memcpy(at + 9, "\xff\xc0", 2);  // INC EAX
-    at += 11;
-  }
-  *at = 0xc3;
-}
-
-static uint32_t run_area(uint32_t seed, uint32_t value) {
-  for (unsigned i = 0; i < kArea / kFunction; ++i) make_function(area + i * kFunction, seed + i);
-  for (unsigned i = 0; i < kArea / kFunction; ++i) {
-    value = ((uint32_t (*)(uint32_t))(area + i * kFunction))(value);
-  }
-  return value;
-}
 
 // --- threads, processes and signals
 
@@ -170,7 +147,8 @@ static void* worker(void* number) {
 }
 
 static void all(const char* when) {
-  printf("%s: code %08x, far %016lx\n", when, run_area(1, 1) ^ run_area(2, 2) ^ run_area(3, 3),
+  printf("%s: code %08x, far %016lx\n", when,
+         run_area(area, 1, 1) ^ run_area(area, 2, 2) ^ run_area(area, 3, 3),
          (unsigned long)run_far(5));
   for (uintptr_t i = 0; i < kThreads; ++i) {
     pthread_attr_t attributes;
@@ -186,13 +164,13 @@ static void all(const char* when) {
   ticks = 0;
   setitimer(ITIMER_REAL, &often, 0);
   uint32_t value = 1;
-  while (ticks < 3) value = run_area(4, 1);
+  while (ticks < 3) value = run_area(area, 4, 1);
   setitimer(ITIMER_REAL, &never, 0);
   printf("under signals %08x\n", value);
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    printf("child %08x\n", run_area(7, 7));
+    printf("child %08x\n", run_area(area, 7, 7));
     fflush(stdout);
     _exit(run_far(9) & 63);
   }
