@@ -260,24 +260,20 @@ void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms)
               reinterpret_cast<long>(&timeout));
 }
 
-bool is_alive(std::int32_t pid) {
+std::optional<std::string_view> stat_of(std::int32_t pid, std::span<char> text) {
   const long there = raw_syscall(SYS_kill, pid, 0);
-  if (failed(there) && there != -EPERM) return false;
+  if (failed(there) && there != -EPERM) return std::nullopt;
   char path[32] = "/proc/";
   std::size_t at = std::strlen(path);
   at += engine::put_decimal(path + at, static_cast<std::uint32_t>(pid));
   std::memcpy(path + at, "/stat", sizeof("/stat"));
   const long fd =
       raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
-  if (failed(fd)) return true;  // no /proc here
-  char text[512];
-  const long got = raw_syscall(SYS_read, fd, reinterpret_cast<long>(text), sizeof(text));
+  if (failed(fd)) return std::string_view();
+  const long got = raw_syscall(SYS_read, fd, reinterpret_cast<long>(text.data()),
+                               static_cast<long>(text.size()));
   raw_syscall(SYS_close, fd);
-  // Behind the name, which may contain anything.
-  for (long i = got - 3; i >= 0; --i) {
-    if (text[i] == ')' && text[i + 1] == ' ') return text[i + 2] != 'Z';
-  }
-  return true;
+  return std::string_view(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
 }
 
 }  // namespace hodo::relay

@@ -21,7 +21,6 @@ extern "C" relay::StartInfo hodo_start_info;
 namespace {
 
 constexpr std::uint64_t kRing = 4 << 20;
-constexpr unsigned kPatienceMs = 2000;  // how long a program waits for a recorder that lives
 
 std::uint64_t reserve_in_ring(void* owner, std::uint64_t written) {
   auto& output = *static_cast<Output*>(owner);
@@ -61,7 +60,7 @@ std::uint64_t reserve_in_channel(void* owner, std::uint64_t) {
   if (output.channel->over()) return stop();
   // After a loss, do not wait again each time; go on as soon as there is room.
   const bool lossy = unit.overflows() != output.overflows_seen;
-  const std::uint64_t room = hand_over(output, true, lossy ? 0 : kPatienceMs);
+  const std::uint64_t room = hand_over(output, true, lossy ? 0 : relay::kPatienceMs);
   if (output.channel->over()) return stop();  // while it waited: nothing is lost by want of room
   clear_unsealed(output, room);
   if (room >= output.channel->aux_size() / 4) output.overflows_seen = unit.overflows();

@@ -2,12 +2,43 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "hodo/relay/channel.h"
 #include "hodo/relay/recorder_wait.h"
 
 namespace hodo::relay {
+namespace {
+
+// For how long it has run on a processor, in clock ticks; 0: nobody says. None: it has ended.
+std::optional<std::uint64_t> time_run(std::int32_t pid) {
+  constexpr int kOfUser = 11, kOfSystem = 12;  // counted from the state (proc_pid_stat(5))
+  std::array<char, 512> text{};
+  auto stat = stat_of(pid, text);
+  if (!stat) return std::nullopt;
+  const auto name = stat->rfind(") ");  // it may contain anything
+  if (name == stat->npos) return 0;
+  stat->remove_prefix(name + 2);
+  if (stat->starts_with('Z')) return std::nullopt;  // as dead as can be, but its pid is still taken
+  std::uint64_t sum = 0, value = 0;
+  int field = 0;
+  for (const char c : *stat) {
+    if (c >= '0' && c <= '9') {
+      value = value * 10 + static_cast<std::uint64_t>(c - '0');
+      continue;
+    }
+    if (c != ' ') continue;
+    if (field == kOfUser || field == kOfSystem) sum += value;
+    value = 0;
+    ++field;
+  }
+  return sum;
+}
+
+}  // namespace
+
 ChannelWriter::ChannelWriter(ChannelMemory memory)
     : memory_(std::move(memory)),
       settings_(std::make_unique<const Settings>(header().settings)),
@@ -54,17 +85,20 @@ void ChannelWriter::close() {
   seal();
 }
 
-// Waits for one more drain by the recorder; false if there is no recorder left to wait for, which
-// ends the recording of this thread for good.
-bool ChannelWriter::wait_for_recorder(unsigned ms) {
+// Waits for one more drain by the recorder, and returns how much of its patience that takes: a
+// tenth where the recorder runs. None: there is no recorder left to wait for, which ends the
+// recording of this thread for good.
+std::optional<unsigned> ChannelWriter::wait_for_recorder(unsigned ms) {
   const std::uint32_t seen = header().drained.load(std::memory_order_acquire);
   header().waiting.store(1, std::memory_order_release);
   wait_on(header().drained, seen, ms);
   header().waiting.store(0, std::memory_order_release);
-  if (header().drained.load(std::memory_order_acquire) != seen) return true;
-  if (is_alive(settings_->recorder_pid)) return true;
+  if (header().drained.load(std::memory_order_acquire) != seen) return ms / 10;
+  if (const auto ran = time_run(settings_->recorder_pid)) {
+    return std::exchange(recorder_ran_, *ran) != *ran ? ms / 10 : ms;
+  }
   header().stop.store(1, std::memory_order_release);
-  return false;
+  return std::nullopt;
 }
 
 std::uint64_t ChannelWriter::used(std::atomic<std::uint64_t>& tail, std::uint64_t& last,
@@ -83,13 +117,16 @@ std::uint64_t ChannelWriter::publish_aux(std::uint64_t written, std::uint64_t di
   constexpr unsigned kStep = 100;
   if (over()) seal_.flags |= kStopped;
   seal_aux(written, digest);
-  for (unsigned waited = 0;; waited += kStep) {
+  for (unsigned waited = 0;;) {
     if (over()) return 0;
     const std::uint64_t taken = used(header().aux_tail, aux_tail_, written);
     const std::uint64_t room = aux_size() - std::min(taken, aux_size());
     if (room >= aux_size() / 4) return room;
     // Not what little room there is: the next call would wait as long again, for a few packets.
-    if (waited >= patience_ms || !wait_for_recorder(kStep)) return 0;
+    if (waited >= patience_ms) return 0;
+    const auto passed = wait_for_recorder(kStep);
+    if (!passed) return 0;
+    waited += *passed;
   }
 }
 

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <array>
 #include <string>
 
 namespace hodo::relay {
@@ -18,17 +17,14 @@ void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms)
   syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
 }
 
-bool is_alive(std::int32_t pid) {
-  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
+std::optional<std::string_view> stat_of(std::int32_t pid, std::span<char> text) {
+  if (::kill(pid, 0) != 0 && errno != EPERM) return std::nullopt;
   const std::string path = "/proc/" + std::to_string(pid) + "/stat";
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;  // no /proc here
-  std::array<char, 512> text{};
+  if (fd < 0) return std::string_view();
   const ssize_t got = ::read(fd, text.data(), text.size());
   ::close(fd);
-  const std::string_view stat(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  const auto state = stat.rfind(") ");  // behind the name, which may contain anything
-  return state == stat.npos || state + 2 >= stat.size() || stat[state + 2] != 'Z';
+  return std::string_view(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
 }
 
 }  // namespace hodo::relay

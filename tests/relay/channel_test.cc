@@ -246,6 +246,22 @@ TEST(Aux, LittleRoomIsNone) {
   EXPECT_EQ(channel.publish(kAux * 3 / 4 + 1), 0u);
 }
 
+// The recorder is another process here, as this one would run only to look at it.
+TEST(Aux, ARecorderThatRunsHasMoreTime) {
+  const pid_t busy = fork();
+  for (volatile unsigned turns = 0; busy == 0;) turns = turns + 1;
+  Channel channel(busy);
+  channel.publish(kAux);
+  std::thread drain([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1800));
+    channel.take();
+  });
+  EXPECT_EQ(channel.process.publish_aux(kAux, channel.stream.value(), 1200), kAux);
+  drain.join();
+  kill(busy, SIGKILL);
+  waitpid(busy, nullptr, 0);
+}
+
 TEST(Aux, FullRingWaitsForTheRecorder) {
   Channel channel;
   std::thread recorder([&] {

@@ -204,7 +204,8 @@ class ChannelWriter {
   // Seals `written` bytes of AUX data of that digest.
   void seal_aux(std::uint64_t written, std::uint64_t digest);
   // The same, and returns how much room the AUX ring has. While that is less than a quarter of the
-  // ring it waits for the recorder, up to `patience_ms`; 0 if it is still less then, or over().
+  // ring it waits for the recorder, up to `patience_ms`, and ten times as long while that runs: it
+  // may have many threads to look after, or a busy machine. 0 if it is still less then, or over().
   std::uint64_t publish_aux(std::uint64_t written, std::uint64_t digest, unsigned patience_ms);
   // What the next seal says of losses.
   void count(std::uint64_t dropped, std::uint64_t unexplained);
@@ -229,7 +230,7 @@ class ChannelWriter {
  private:
   ChannelHeader& header() const { return memory_.header(); }
   void seal();
-  bool wait_for_recorder(unsigned ms);
+  std::optional<unsigned> wait_for_recorder(unsigned ms);
   // How many bytes lie between the recorder's tail and `head`; more than the ring has: the tail is
   // none of the recorder's.
   std::uint64_t used(std::atomic<std::uint64_t>& tail, std::uint64_t& last, std::uint64_t head);
@@ -237,6 +238,7 @@ class ChannelWriter {
   ChannelMemory memory_;
   std::unique_ptr<const Settings> settings_;
   std::uint64_t key_ = 0;
+  std::uint64_t recorder_ran_ = 0;  // processor time, in clock ticks, when it was last looked at
   Seal seal_;
   std::uint64_t seal_number_ = 0;
   unit::StreamDigest records_;

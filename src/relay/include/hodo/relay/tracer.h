@@ -53,8 +53,8 @@ std::unique_ptr<Tracer> start_bts(ChannelWriter& channel, const unit::SignalQuer
 std::unique_ptr<Tracer> start_lbr(ChannelWriter& channel, const unit::SignalQuery& signals,
                                   Clock clock);
 
-// How long a full buffer may hold the program up before data is dropped instead. Long enough for
-// any recorder that is alive and not stopped.
+// How long a full buffer may hold the program up before data is dropped instead
+// (ChannelWriter::publish_aux). Long enough for any recorder that is alive and not stopped.
 inline constexpr unsigned kPatienceMs = 10'000;
 
 }  // namespace hodo::relay
