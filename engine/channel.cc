@@ -18,9 +18,11 @@
 #include "hodo/relay/engine_start.h"
 #include "hodo/relay/recorder_wait.h"
 #include "line.h"
+#include "lock.h"
 #include "memory.h"
 #include "own_files.h"
 #include "sys.h"
+#include "threads.h"
 
 namespace hodo::engine {
 
@@ -81,9 +83,22 @@ relay::Unsealed* map_unsealed(long fd, std::uint64_t aux_size) {
   return reinterpret_cast<relay::Unsealed*>(got);
 }
 
+// A fork of another thread, which is made under the lock, sees both or none.
+long open_socket(long* place) {
+  constexpr int kType = SOCK_SEQPACKET | SOCK_CLOEXEC;
+  if (place == nullptr) return raw_syscall(SYS_socket, AF_UNIX, kType, 0);
+  const Locked locked;
+  return *place = raw_syscall(SYS_socket, AF_UNIX, kType, 0);
+}
+
+void close_socket(long socket, long* place) {
+  if (place != nullptr) return close_connection(socket);
+  raw_syscall(SYS_close, socket);
+}
+
 }  // namespace
 
-long connect_recorder() {
+long connect_recorder(long* place) {
   constexpr int kAttempts = 10;  // strangers may have the place that the recorder has for newcomers
   const relay::StartInfo& start = hodo_start_info;
   if (start.socket[0] == 0) return -ENOENT;
@@ -96,7 +111,7 @@ long connect_recorder() {
   std::memcpy(to.sun_path + 1, start.socket.data(), length);
   const long bytes = static_cast<long>(offsetof(sockaddr_un, sun_path) + 1 + length);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const long socket = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const long socket = open_socket(place);
     if (failed(socket)) return socket;
     long connected = 0;
     do {
@@ -106,7 +121,7 @@ long connect_recorder() {
     if (!failed(connected) && send_on(socket, start.key.data(), start.key.size()) == size) {
       return socket;
     }
-    raw_syscall(SYS_close, socket);
+    close_socket(socket, place);
     if (failed(connected)) return connected;
   }
   return -ECONNREFUSED;
@@ -198,7 +213,7 @@ static std::optional<relay::ChannelWriter> take_channel(long connection,
     constexpr int kLooks = 100'000;  // some 100 ms where nothing else runs
     fd = receive_descriptor(connection, hello.start == relay::Start::child ? kLooks : 0);
   }
-  raw_syscall(SYS_close, connection);
+  close_connection(connection);
   if (fd < 0) return std::nullopt;
   std::uint64_t aux_size = 0;
   raw_syscall(SYS_pread64, fd, argument(&aux_size), sizeof(aux_size),
@@ -230,7 +245,7 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
         here.made = take_channel(here.connection, here.hello);
       },
       &apart, connection);
-  if (connection >= 0) raw_syscall(SYS_close, connection);
+  if (connection >= 0) close_connection(connection);
   return std::move(apart.made);
 }
 

@@ -8,8 +8,8 @@
 namespace hodo::engine {
 
 // A connection to the recorder on which the key has been shown, which exec closes; negative: no
-// recorder is there.
-long connect_recorder();
+// recorder is there. `place` is told of its descriptor as soon as there is one.
+long connect_recorder(long* place = nullptr);
 // Where that found no descriptor: whether it succeeds apart (own_files.h).
 bool can_be_reached_apart();
 // Of this thread, to ask for what is no channel.

@@ -127,8 +127,9 @@ struct ThreadArea {
   // signals it is to block.
   relay::Start start = relay::Start::image;
   std::int32_t parent_pid = 0, parent_tid = 0;
-  long connection = -1;  // to the recorder, of a process
-  bool memory_is_new = false;
+  // To the recorder, until the child has its channel; other threads' children do not keep it.
+  long connection = -1;
+  bool memory_is_new = false, files_are_new = false;
   bool handlers_are_gone = false;
   std::uint64_t first_mask = 0;
   // Of a thread that ran before it was recorded: rseq, restart and whether it is recorded; while it

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <span>
 
 #include "block_calls.h"
 #include "channel.h"
@@ -124,10 +125,14 @@ void move_up(long& descriptor) {
 }
 
 // In a child that has a memory of its own only this thread goes on. The channels of the others are
-// not there.
+// not there, and what they had open for those that they were making nobody else would close.
 void forget_other_threads(const ThreadArea& self) {
   for (std::size_t i = 0; i < area_count; ++i) {
     if (areas[i] == &self) continue;
+    if (self.files_are_new && areas[i]->used && areas[i]->connection >= 0 &&
+        areas[i]->parent_pid == self.parent_pid) {
+      raw_syscall(SYS_close, areas[i]->connection);
+    }
     areas[i]->used = false;
     areas[i]->output.tracer.reset();
     if (areas[i]->output.channel) forget_channel(*areas[i]->output.channel);
@@ -174,6 +179,14 @@ bool any_thread_lets_through(const ThreadArea& self, std::int32_t tid, unsigned 
     return area->used && area->pid == self.pid && (tid == 0 || area->tid == tid) &&
            ((area->program_mask | area->blocked_faults) & bit) == 0;
   });
+}
+
+void close_connection(long connection) {
+  const Locked locked;
+  for (ThreadArea* const area : std::span(areas, area_count)) {
+    if (area->used && area->connection == connection) area->connection = -1;
+  }
+  raw_syscall(SYS_close, connection);
 }
 
 ThreadArea& current_area() {
@@ -355,8 +368,12 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.parent_pid = area.pid;
   child.parent_tid = area.tid;
   const bool apart = is_recorded(area) && (clone.flags & CLONE_NEWNET) != 0 && keep_line();
-  child.connection = is_recorded(area) ? connect_recorder() : -1;
-  if ((clone.flags & CLONE_PIDFD) != 0) move_up(child.connection);
+  child.files_are_new = (clone.flags & CLONE_FILES) == 0;
+  child.connection = is_recorded(area) ? connect_recorder(&child.connection) : -1;
+  if ((clone.flags & CLONE_PIDFD) != 0) {
+    const Locked locked;
+    move_up(child.connection);
+  }
   const bool finds_it_itself = child.connection == -EMFILE && can_be_reached_apart();
   if (is_recorded(area) && child.connection < 0 && !finds_it_itself) {
     send_native(area, thread ? "a new thread" : "a new process", why_unreachable(child.connection));
@@ -373,7 +390,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   if (area.waits != 0) {  // it came first
     set_mask(child.first_mask);
     if (apart) drop_line();
-    if (child.connection >= 0) raw_syscall(SYS_close, child.connection);
+    if (child.connection >= 0) close_connection(child.connection);
     child.used = false;
     return kInterrupted;
   }
@@ -383,6 +400,10 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   if (child.memory_is_new) engine_lock.release();
   set_mask(child.first_mask);
   if (apart && (failed(result) || (clone.flags & (CLONE_VM | CLONE_FILES)) == 0)) drop_line();
+  // The child closes its own, and with CLONE_FILES this one.
+  if (connection >= 0 && (failed(result) || (clone.flags & CLONE_FILES) == 0)) {
+    close_connection(connection);
+  }
   // A child with a memory of its own has a copy of what was made for it; one that shared this
   // memory until it ran another program is gone.
   if (failed(result) || child.memory_is_new || child.waited_for) {
@@ -390,10 +411,6 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
     if (child.waited_for) give_back(child.output);
     child.used = false;
     if (child.waited_for) begin_anew_after(child, area);
-  }
-  // The child closes its own, and with CLONE_FILES this one.
-  if (connection >= 0 && (failed(result) || (clone.flags & CLONE_FILES) == 0)) {
-    raw_syscall(SYS_close, connection);
   }
   return result;
 }

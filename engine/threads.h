@@ -65,6 +65,9 @@ void begin_replacing(ThreadArea& area, std::uint64_t start, std::uint64_t bytes)
 void end_replacing(ThreadArea& area);
 bool is_being_replaced(std::uint64_t page);
 
+// Closes what a thread that is made has for its channel (ThreadArea::connection).
+void close_connection(long connection);
+
 // Whose code is running: by the stack pointer.
 ThreadArea& current_area();
 

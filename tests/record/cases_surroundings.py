@@ -124,6 +124,14 @@ def closed_descriptors(box):
         equal(outputs[1], outputs[0], f"what the program sees after {prepare}")
 
 
+def descriptors_of_threads_that_begin(box):
+    """What the engine has open for a thread that another one makes is not kept by a child."""
+    program = [box.own("inherits")]
+    equal(box.run(program).stdout, b"0\n", "children with more descriptors, natively")
+    with_more = int(box.record(program).stdout)
+    check(with_more <= 10, f"{with_more} of 100 children have more descriptors than the program")
+
+
 def ignored_and_blocked_signals(box):
     def prepare():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
