@@ -30,13 +30,17 @@ std::vector<Verdict> mapped_before(const Step& step, std::uint64_t first_call, L
   const End to = locator.end(space, step.branch.to, step.branch.time);
   if (scope.program() == nullptr || to.module != scope.program()) return {};
   std::vector<Verdict> out;
-  for (const Scope::Loaded& loaded : scope.strangers()) {
+  for (const auto& [loaded, brings] : scope.strangers()) {
     if (loaded.since > first_call) continue;
-    out.push_back(
+    Verdict verdict =
         stranger(fmt::format("{} was mapped before the program began, which does not depend on it "
                              "(LD_PRELOAD, /etc/ld.so.preload)",
                              loaded.path),
-                 loaded.path));
+                 loaded.path);
+    for (const std::string_view path : brings) {
+      verdict.facts.push_back({.what = "which needs", .text = std::string(path)});
+    }
+    out.push_back(std::move(verdict));
   }
   return out;
 }

@@ -73,16 +73,27 @@ bool Scope::lacks(const text::Module* from, std::string_view name) const {
   });
 }
 
-std::vector<Scope::Loaded> Scope::strangers() const {
+std::vector<Scope::Stranger> Scope::strangers() const {
   std::set<const text::Module*> wanted;
   if (program_ == nullptr || !collect(program_, wanted)) return {};
   const std::string_view interpreter = text::file_name(program_->elf().interpreter);
-  std::vector<Loaded> out;
-  for (const Loaded& l : loaded_) {
+  std::vector<Loaded> all = loaded_;
+  std::ranges::stable_sort(all, {}, &Loaded::since);
+  std::vector<Stranger> out;
+  for (const Loaded& l : all) {
     if (l.module != nullptr && wanted.contains(l.module)) continue;
     const bool linker = text::file_name(l.path) == interpreter ||
                         (l.module != nullptr && l.module->soname() == interpreter);
-    if (!linker) out.push_back(l);
+    if (linker) continue;
+    const auto brings = [&](const Stranger& s) {
+      return l.module != nullptr && depends(s.file.module, l.module);
+    };
+    const auto who = std::ranges::find_if(out, brings);
+    if (who == out.end()) {
+      out.push_back({.file = l});
+    } else {
+      who->brings.push_back(l.path);
+    }
   }
   return out;
 }

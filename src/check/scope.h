@@ -39,9 +39,14 @@ class Scope {
     const text::Module* module = nullptr;
     std::uint64_t since = 0;  // session::MappedFile::since
   };
-  // Files that the program does not depend on, without its dynamic linker. Empty where a file that
-  // it depends on is not mapped or cannot be read, since what that one depends on is then unknown.
-  std::vector<Loaded> strangers() const;
+  struct Stranger {
+    Loaded file;
+    std::vector<std::string_view> brings;  // paths of what it depends on and came after it
+  };
+  // Files that the program does not depend on, without its dynamic linker, in the order in which
+  // they came. Empty where a file that it depends on is not mapped or cannot be read, since what
+  // that one depends on is then unknown.
+  std::vector<Stranger> strangers() const;
 
  private:
   // Why a file is taken for the library of a name, the best reason first.

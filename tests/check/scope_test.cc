@@ -34,13 +34,16 @@ class ScopeTest : public testing::Test {
                static_cast<std::streamsize>(bytes.size()));
   }
 
-  // Names of the files that the program does not depend on.
+  // Names of the files that the program does not depend on, each with those that it brings.
   std::vector<std::string> strangers() {
     std::vector<session::MappedFile> files;
     for (const std::string& path : paths_) files.push_back({path, path});
     const Scope scope(files, modules_);
     std::vector<std::string> out;
-    for (const auto& l : scope.strangers()) out.push_back(std::filesystem::path(l.path).filename());
+    for (const auto& [file, brings] : scope.strangers()) {
+      std::string& name = out.emplace_back(std::filesystem::path(file.path).filename());
+      for (const auto path : brings) name += "+" + std::filesystem::path(path).filename().string();
+    }
     return out;
   }
 
@@ -102,6 +105,17 @@ TEST_F(ScopeTest, TakesALibraryByItsSonameWhereNobodyElseHasIt) {
   add({.name = "program", .needed = {"libc.so.6"}, .program = true});
   add({.name = "libc-2.31.so", .soname = "libc.so.6"});
   EXPECT_EQ(strangers(), Names{});
+}
+
+// As libfaketime does libm. Of two that depend on each other the first is told.
+TEST_F(ScopeTest, WhatAStrangerDependsOnIsNoOtherOne) {
+  add({.name = "program", .needed = {"libc.so.6"}, .program = true});
+  add({.name = "first.so", .needed = {"libm.so.6", "second.so"}});
+  add({.name = "third.so", .needed = {"libc.so.6"}});
+  add({.name = "second.so", .needed = {"first.so"}});
+  add({.name = "libm.so.6"});
+  add({.name = "libc.so.6"});
+  EXPECT_EQ(strangers(), (Names{"first.so+second.so+libm.so.6", "third.so"}));
 }
 
 // A preloaded library that calls itself so and loads the genuine one by its path.
