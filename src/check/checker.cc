@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "edge.h"
@@ -30,6 +31,22 @@ bool is_kernels(const Branch& branch) {
 // (ShadowStack::follow).
 bool is_plain_return(PathFacts facts) {
   return (facts & (kToReturnSite | kUnjudged)) != 0 && (facts & kFromPushed) == 0;
+}
+
+// Where the path came from that goes on at a `begin` where it only paused, which is no way into the
+// code there; 0: it did not, or that is not known. `before`: of the row at work.
+std::uint64_t led_from(const Batch& batch, const Branch& begin, std::span<const Branch> before) {
+  if ((begin.flags & kResync) != 0) return 0;
+  if (!before.empty() && before.back().kind != BranchKind::end) return 0;
+  const auto recent = batch.recent(before);
+  if (recent.empty() || recent.back().kind != BranchKind::end) return 0;
+  const std::uint64_t at = begin.to;
+  for (const Branch& last : recent | std::views::reverse) {
+    if (last.kind == BranchKind::end && last.from == at) continue;
+    if (last.to != at) return last.kind == BranchKind::lost ? 0 : last.to;  // in a straight line
+    if (last.kind != BranchKind::begin) return last.from;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -260,7 +277,9 @@ void Checker::Impl::each(Batch& batch, std::span<const Branch> row) {
     const bool plain = PlainBranches::fits(branch);
     if (plain && plain_.contains(branch, batch.salt)) continue;
     if (is_kernels(branch)) continue;
-    KnownEdge& edge = known_edge(context, branch, batch.generation);
+    Branch seen = branch;
+    if (branch.kind == BranchKind::begin) seen.from = led_from(batch, branch, row.first(i));
+    KnownEdge& edge = known_edge(context, seen, batch.generation);
     step({context, branch, thread, edge, batch, row.first(i)});
     const bool nothing = edge.findings == 0 && (edge.facts & kNeedsHistory) == 0;
     if (plain && nothing) plain_.add(branch, batch.salt);

@@ -394,8 +394,13 @@ std::vector<std::uint8_t> Locator::bytes(std::uint32_t space, std::uint64_t addr
   return out;
 }
 
-Edge Locator::locate(std::uint32_t space, const Branch& branch) {
-  Edge edge{.branch = branch, .space = space};
+Edge Locator::locate(std::uint32_t space, const Branch& seen) {
+  Edge edge{.branch = seen, .space = space};
+  const Branch& branch = edge.branch;
+  if (seen.kind == BranchKind::begin) {
+    edge.led_from = end(space, seen.from, seen.time);
+    edge.branch.from = 0;
+  }
   edge.from = end(space, branch.from, branch.time);
   edge.to = end(space, branch.to, branch.time);
   edge.mode = edge.from.known() ? edge.from.module->mode() : mode(space, branch.time);

@@ -57,6 +57,7 @@ struct Edge {
   std::uint32_t space = 0;
   End from;
   End to;
+  End led_from;  // of a `begin`: where the path that had only paused there came from, if it had
   isa::Mode mode = isa::Mode::bits64;  // of the code at `from`
   // Behind the instruction at `from`, or where the kernel goes on behind this call; 0: unknown.
   std::uint64_t next = 0;
@@ -101,7 +102,8 @@ class Locator {
   // Who made memory executable; it must outlive this.
   void ask(const Makers& makers) { makers_ = &makers; }
 
-  Edge locate(std::uint32_t space, const Branch& branch);
+  // `seen`: of a `begin`, `from` is where Edge::led_from lies, or 0.
+  Edge locate(std::uint32_t space, const Branch& seen);
   End end(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // The region's id alone: whether an edge found before still is what it was.
   session::Regions::Id region(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;

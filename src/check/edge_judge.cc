@@ -34,6 +34,8 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   const Edge edge = locator_.locate(context.space, branch);
   known.next = edge.next;
   known.facts = edge.facts;
+  Branch shown = branch;
+  shown.from = edge.branch.from;
   known.findings = 0;
   if (hangs_on_ends_alone(edge)) known.facts |= kEndsApart;
   for (const End* end : {&edge.from, &edge.to}) {
@@ -55,7 +57,7 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
     if (explained || verdict->awaits_maker) keep_late(*rule, context, edge, explained);
     if (verdict->awaits_maker) continue;
     if (verdict->facts.empty()) verdict->facts = pointer_facts(edge);
-    list.push_back(reports_.note(context, branch, rule->id(), std::move(*verdict)));
+    list.push_back(reports_.note(context, shown, rule->id(), std::move(*verdict)));
   }
   if (list.empty()) return;
   known.findings = static_cast<std::uint32_t>(lists_.size());

@@ -30,7 +30,7 @@ class EdgeJudge {
   // Judges the branches of code whose maker is known by now, and was not when they were judged.
   // `last`: all others, too, as no thread comes that could have made it.
   void judge_late(bool last = false);
-  // Fills in what is known of the branch.
+  // Fills in what is known of the branch, which is as Locator::locate() takes it.
   void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
   // What was found wrong with a branch: indices of Reports.
   std::span<const std::size_t> findings(const KnownEdge& known) const {

@@ -120,7 +120,8 @@ class CodeOutside final : public EdgeRule {
     // System calls, interrupts and exceptions, where the kernel was recorded, too.
     if (edge.branch.kind > BranchKind::ret && is_kernel(edge.to.address)) return std::nullopt;
     // Once where it is entered; what happens inside follows from that.
-    if (edge.from.outside() && rule_of(edge.from) == id()) return std::nullopt;
+    const End& from = edge.branch.kind == BranchKind::begin ? edge.led_from : edge.from;
+    if (from.outside() && rule_of(from) == id()) return std::nullopt;
     if (is_unknown(edge.to, edge, locator) && locator.awaits_maker(edge.to)) {
       return Verdict{.awaits_maker = true};
     }

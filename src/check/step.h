@@ -66,6 +66,12 @@ struct Batch {
   std::uint32_t generation = 0;  // of the mappings at that time
   std::uint64_t salt = 0;        // of both
   bool steady = false;           // the same for all branches
+
+  // What the thread did last: `before` is what came of the row at work.
+  std::vector<Branch> recent(std::span<const Branch> before) const {
+    return passages == nullptr ? thread.recent.list(*repeats, at, before)
+                               : thread.recent.list(*passages, passed, before);
+  }
 };
 
 // One branch at work.
@@ -77,10 +83,7 @@ struct Step {
   const Batch& batch;
   std::span<const Branch> before;  // of the row at work
 
-  std::vector<Branch> recent() const {
-    return batch.passages == nullptr ? thread.recent.list(*batch.repeats, batch.at, before)
-                                     : thread.recent.list(*batch.passages, batch.passed, before);
-  }
+  std::vector<Branch> recent() const { return batch.recent(before); }
   // How many branches of the thread came before.
   std::uint64_t position() const { return thread.executed + before.size(); }
 };

@@ -116,6 +116,44 @@ TEST_F(MakersTest, AFewBytesOfTheDataAreACopyOnlyWithWhatRanBeforeThem) {
   EXPECT_EQ(grade(), Grade::impossible) << "so many are telling by themselves";
 }
 
+TEST_F(MakersTest, WhereThePathPausesNothingIsEntered) {
+  std::vector<std::uint8_t> code = {0xb8, 43, 0, 0, 0, 0x90, 0xeb, 0x00};
+  const std::uint64_t copy = kCode + code.size();
+  code.insert(code.end(), kCopied.begin(), kCopied.end());
+  code.insert(code.end(), kBehindCopied.begin(), kBehindCopied.end());
+  const auto pause = [&](std::uint64_t at, std::uint64_t on) {
+    see({.from = at, .time = 200, .kind = BranchKind::end, .flags = kAsync | kTraceEnd});
+    see({.to = on, .time = 300, .kind = BranchKind::begin});
+  };
+  const auto begin = [&](const std::vector<std::uint8_t>& bytes) {
+    checker_.reset();
+    session_.run_code(kCode, bytes);
+    ask(kBase + 0x1010, 90, 110);
+    run_code();
+  };
+  begin(code);
+  see({.from = copy - 2, .to = copy, .time = 200, .kind = BranchKind::jmp});
+  pause(copy, copy);
+  pause(copy, copy);
+  EXPECT_EQ(grade(), Grade::explained);
+
+  begin(code);
+  pause(copy, copy);
+  EXPECT_EQ(grade(), Grade::explained) << "in a straight line";
+
+  begin(code);
+  pause(copy - 2, copy);
+  EXPECT_EQ(grade(), Grade::impossible) << "elsewhere";
+
+  // Other code than what was called.
+  begin({0xb8, 43, 0, 0, 0, 0x90, 0xeb, 0x00});
+  EXPECT_EQ(grade(), Grade::explained);
+  session_.run_code(kCode, kCopied);
+  grant(kMain, 100);  // as another region
+  pause(kCode, kCode);
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
 TEST_F(MakersTest, CodeThatTheProgramMadeMakesNoSystemCalls) {
   session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x0f, 0x05, 0xc3});
   ask(kBase + 0x1010, 90, 110);
