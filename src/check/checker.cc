@@ -339,7 +339,8 @@ std::optional<EdgeEffect> Checker::Impl::effect_of(const Place& place, const Bra
   KnownEdge* const edge = edges.peek(place.space, branch);
   if (edge == nullptr || !holds_in(place.generation, branch, *edge)) return std::nullopt;
   const bool simple = edge->findings == 0 && branch.kind <= BranchKind::ret &&
-                      (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
+                      (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0 &&
+                      !edge->returns;
   if (!simple) return EdgeEffect{other};
   if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) return EdgeEffect{nothing};
   if (branch.kind == BranchKind::ret) {

@@ -7,6 +7,7 @@
 #include "behind_data.h"
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
+#include "hodo/text/return_address.h"
 #include "makers.h"
 #include "planted.h"
 #include "resolver.h"
@@ -394,6 +395,16 @@ std::vector<std::uint8_t> Locator::bytes(std::uint32_t space, std::uint64_t addr
   return out;
 }
 
+namespace {
+
+// The bytes around a jump: REX prefixes stand before both the POP and the JMP, or before none.
+bool ends_popped_return(std::span<const std::uint8_t> code) {
+  if (code.size() < text::kLongestPoppedReturn) return false;
+  return text::is_popped_return(code) || text::is_popped_return(code.subspan(1));
+}
+
+}  // namespace
+
 Edge Locator::locate(std::uint32_t space, const Branch& seen) {
   Edge edge{.branch = seen, .space = space};
   const Branch& branch = edge.branch;
@@ -410,6 +421,11 @@ Edge Locator::locate(std::uint32_t space, const Branch& seen) {
     if (insn) edge.next = behind_call(code, *insn, branch.from, edge.mode);
     const bool interrupted = branch.kind > BranchKind::ret;  // by whatever it may be
     if (insn && interrupted && is_near(insn->cls)) edge.facts = kFromNear;
+    edge.popped_return = branch.kind == BranchKind::ijmp && edge.from.known() &&
+                         edge.mode == isa::Mode::bits64 &&
+                         ends_popped_return(bytes(space, branch.from - text::kBeforePoppedJump,
+                                                  branch.time, text::kLongestPoppedReturn));
+    if (edge.popped_return) edge.branch.kind = BranchKind::ret;
   }
   edge.facts |= facts(edge);
   return edge;
@@ -466,7 +482,8 @@ PathFacts Locator::facts(const Edge& edge) const {
     const text::Slot* const slot = edge.from.module->slot_of(edge.from.vaddr);
     if (slot != nullptr && slot->initial == edge.to.vaddr) out |= kAsksLinker;
   }
-  if ((out & (kFromSwitch | kToFunction)) == 0 && goes_behind_arguments(edge)) out |= kToArguments;
+  const bool may_skip = (out & (kFromSwitch | kToFunction)) == 0 && !edge.popped_return;
+  if (may_skip && goes_behind_arguments(edge)) out |= kToArguments;
   const bool other_file =
       edge.from.known() && edge.to.known() && edge.from.module != edge.to.module;
   if (other_file) out |= kToOtherFile;

@@ -62,6 +62,7 @@ struct Edge {
   // Behind the instruction at `from`, or where the kernel goes on behind this call; 0: unknown.
   std::uint64_t next = 0;
   PathFacts facts = 0;
+  bool popped_return = false;  // a jump by which the code returns; branch.kind is ret
 };
 
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.

@@ -24,6 +24,7 @@ struct alignas(64) KnownEdge {
   BranchKind kind = BranchKind::lost;
   std::uint8_t flags = 0;
   bool used = false;
+  bool returns = false;  // though it is a jump (Edge::popped_return)
 };
 
 // The plain direct branches that were looked at last, which are most of what runs: one compare

@@ -34,6 +34,7 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   const Edge edge = locator_.locate(context.space, branch);
   known.next = edge.next;
   known.facts = edge.facts;
+  known.returns = edge.popped_return;
   Branch shown = branch;
   shown.from = edge.branch.from;
   known.findings = 0;

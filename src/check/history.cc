@@ -164,6 +164,7 @@ void History::follow(const Step& step) {
       step.thread.jumps.end();
       return;
     case BranchKind::ijmp:
+      if (step.edge.returns) return follow_return(step);
       follow_binding(step);
       follow_switch(step);
       if (enters_twice(step.edge.facts)) stack.enter_twice();

@@ -78,7 +78,7 @@ class TextSource final : public EdgeRule {
       return Verdict{.reason = "the file has no branch there", .facts = {file_has(edge.from)}};
     }
     if (!is_text_branch(edge.branch)) return std::nullopt;
-    if (!insn || !same_kind(insn->cls, edge.branch.kind)) {
+    if (!insn || (!edge.popped_return && !same_kind(insn->cls, edge.branch.kind))) {
       return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind)),
                      .facts = {file_has(edge.from)}};
     }

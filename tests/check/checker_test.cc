@@ -207,6 +207,25 @@ TEST_F(CheckerTest, CallTargetBehindTheReturnOfItsOwnCall) {
   EXPECT_THAT(found(), ElementsAre("call.target")) << "h is not called there";
 }
 
+// POP RCX; LFENCE; JMP RCX.
+TEST_F(CheckerTest, AJumpBehindPopAndLfenceIsAReturn) {
+  text::ElfBuilder elf = program();
+  const text::Bytes returns = {0x59, 0x0f, 0xae, 0xe8, 0xff, 0xe1};
+  const auto go_there = [&](const text::Bytes& code, std::uint64_t to) {
+    std::ranges::copy(code, elf.text.begin() + 0x10);
+    checker_.reset();
+    map_program(elf);
+    go(BranchKind::call, 0x1000, 0x1010);
+    go(BranchKind::ijmp, 0x1014, to);
+    return found();
+  };
+  EXPECT_THAT(go_there(returns, 0x1005), IsEmpty());
+  EXPECT_THAT(go_there(returns, 0x1018), ElementsAre("return.target")) << "a function's start";
+  EXPECT_THAT(go_there(returns, 0x1007), ElementsAre("return.target")) << "behind another call";
+  EXPECT_THAT(go_there({0x59, 0x0f, 0x1f, 0x00, 0xff, 0xe1}, 0x1005), ElementsAre("call.target"));
+  EXPECT_THAT(go_there({0x5a, 0x0f, 0xae, 0xe8, 0xff, 0xe1}, 0x1005), ElementsAre("call.target"));
+}
+
 TEST_F(CheckerTest, ChainRopFromThreeShortReturnsOn) {
   go(BranchKind::ret, 0x1009, 0x1011);
   go(BranchKind::ret, 0x1011, 0x101a);
