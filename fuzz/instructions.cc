@@ -1,10 +1,11 @@
 // Any bytes as code, in each mode and at every offset: what the table of common instructions says
-// is what Zydis says, and cutting an instruction off makes it none.
+// is what Zydis says, of operands too, and cutting an instruction off makes it none.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 
 #include "common_insns.h"
+#include "operand_fields.h"
 
 namespace {
 
@@ -24,6 +25,7 @@ void compare(std::span<const std::uint8_t> bytes, Mode mode) {
   require(insn->cls == reference->cls);
   require(insn->target == reference->target);
   require(!decode_common(bytes.first(insn->length - 1u), kIp, mode));
+  require(same(*decode_operands(bytes, kIp, mode), *decode_operands_by_zydis(bytes, kIp, mode)));
 }
 
 }  // namespace

@@ -184,7 +184,9 @@ constexpr Table k0f = expand(k0fRows);
 struct Prefixes {
   std::size_t count = 0;
   std::uint8_t selector = kNone;
-  bool rex_w = false;
+  std::uint8_t rex = 0;
+  std::uint8_t segment = 0;
+  bool rex_w() const { return (rex & 8) != 0; }
 };
 
 // The form of an opcode, behind which `modrm` stands if it has one.
@@ -207,7 +209,6 @@ std::optional<Prefixes> read_prefixes(std::span<const std::uint8_t> bytes, bool 
     out.selector = which;
     return true;
   };
-  bool rex = false;
   for (; out.count < bytes.size(); ++out.count) {
     const std::uint8_t byte = bytes[out.count];
     bool known = true;
@@ -230,14 +231,15 @@ std::optional<Prefixes> read_prefixes(std::span<const std::uint8_t> bytes, bool 
       case 0x3e:
       case 0x64:
       case 0x65:
+        known = out.segment == 0;
+        out.segment = byte;
         break;
       default:
         if (!in64 || (byte & 0xf0) != 0x40) return out;
-        out.rex_w = (byte & 8) != 0;
-        rex = true;
+        out.rex = byte;
         continue;
     }
-    if (!known || rex) return std::nullopt;  // a REX before another prefix is ignored
+    if (!known || out.rex != 0) return std::nullopt;  // a REX before another prefix is ignored
   }
   return std::nullopt;
 }
@@ -257,10 +259,10 @@ std::size_t modrm_size(std::span<const std::uint8_t> bytes) {
 }
 
 std::size_t immediate_size(const Form& form, const Prefixes& prefixes) {
-  const std::size_t full = prefixes.selector == k66 && !prefixes.rex_w ? 2 : 4;
+  const std::size_t full = prefixes.selector == k66 && !prefixes.rex_w() ? 2 : 4;
   if ((form.operands & (kImm8 | kRel8)) != 0) return 1;
   if ((form.operands & kImmZ) != 0) return full;
-  if ((form.operands & kImmV) != 0) return prefixes.rex_w ? 8 : full;
+  if ((form.operands & kImmV) != 0) return prefixes.rex_w() ? 8 : full;
   return (form.operands & kRel32) != 0 ? 4 : 0;
 }
 
@@ -279,8 +281,16 @@ std::int64_t displacement(const std::uint8_t* at, std::size_t size) {
 
 }  // namespace
 
-std::optional<Insn> decode_common(std::span<const std::uint8_t> bytes, std::uint64_t ip,
-                                  Mode mode) {
+Insn describe(const CommonInsn& found, const std::uint8_t* bytes, std::uint64_t ip, Mode mode) {
+  Insn insn{.length = found.length, .cls = found.cls};
+  if (!has_direct_target(insn.cls)) return insn;
+  const std::int64_t distance = displacement(bytes + found.imm_at, found.imm_size);
+  const std::uint64_t target = ip + insn.length + static_cast<std::uint64_t>(distance);
+  insn.target = mode == Mode::bits64 ? target : target & 0xffffffffu;
+  return insn;
+}
+
+std::optional<CommonInsn> find_common(std::span<const std::uint8_t> bytes, Mode mode) {
   if (mode == Mode::bits16) return std::nullopt;
   bytes = bytes.first(std::min(bytes.size(), kMostBytes));
   const bool in64 = mode == Mode::bits64;
@@ -295,20 +305,32 @@ std::optional<Insn> decode_common(std::span<const std::uint8_t> bytes, std::uint
   if ((form.selectors & prefixes->selector) == 0 || (form.modes & (in64 ? kIn64 : kIn32)) == 0) {
     return std::nullopt;
   }
+  std::size_t modrm_at = 0;
   if ((form.operands & kModrm) != 0) {
     const std::size_t more = modrm_size(rest);
     if (more == 0 || !takes(form, rest[0])) return std::nullopt;
+    modrm_at = size;
     size += more;
   }
   const std::size_t immediate = immediate_size(form, *prefixes);
   if (size > bytes.size() || bytes.size() - size < immediate) return std::nullopt;
-  Insn insn{.length = static_cast<std::uint8_t>(size + immediate), .cls = form.cls};
-  if (has_direct_target(insn.cls)) {
-    const std::uint64_t target =
-        ip + insn.length + static_cast<std::uint64_t>(displacement(bytes.data() + size, immediate));
-    insn.target = in64 ? target : target & 0xffffffffu;
-  }
-  return insn;
+  return CommonInsn{.length = static_cast<std::uint8_t>(size + immediate),
+                    .cls = form.cls,
+                    .in_0f = in_0f,
+                    .opcode = opcode,
+                    .operand16 = prefixes->selector == k66,
+                    .rex = prefixes->rex,
+                    .segment = prefixes->segment,
+                    .modrm_at = static_cast<std::uint8_t>(modrm_at),
+                    .imm_at = static_cast<std::uint8_t>(size),
+                    .imm_size = static_cast<std::uint8_t>(immediate)};
+}
+
+std::optional<Insn> decode_common(std::span<const std::uint8_t> bytes, std::uint64_t ip,
+                                  Mode mode) {
+  const auto found = find_common(bytes, mode);
+  if (!found) return std::nullopt;
+  return describe(*found, bytes.data(), ip, mode);
 }
 
 }  // namespace hodo::isa

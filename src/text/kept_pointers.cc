@@ -38,7 +38,13 @@ class Collector {
   // Of a program that does not move, addresses stand in the data as they are.
   void take_words() {
     if (sensitive_.empty()) return;
-    for (const image::Segment& segment : elf_.elf().segments) take_words_of(segment);
+    for (const image::Segment& segment : elf_.elf().segments) {
+      if (elf_.is_narrow()) {
+        take_words_of<std::uint32_t>(segment);
+      } else {
+        take_words_of<std::uint64_t>(segment);
+      }
+    }
   }
 
   std::vector<KeptPointer> result() && { return std::move(out_); }
@@ -61,20 +67,27 @@ class Collector {
     }
   }
 
+  template <class Word>
   void take_words_of(const image::Segment& segment) {
-    const auto bytes = elf_.of(segment);
-    const std::size_t size = elf_.word_size();
-    for (std::uint64_t at = (size - segment.vaddr % size) % size; at + size <= bytes.size();
-         at += size) {
-      const std::uint64_t place = segment.vaddr + at;
-      const auto word = elf_.word(place);
-      if (!word) continue;
-      const auto found = std::ranges::lower_bound(sensitive_, *word, {}, &Sensitive::address);
-      if (found == sensitive_.end() || found->address != *word) continue;
-      // Constants may lie between functions, but what lies in one is code that makes a pointer.
-      if (segment.executable && functions_.at(place) != nullptr) continue;
-      if (!is_symbol(place, found->name)) add(*word, elf_.is_constant(place));
+    constexpr std::size_t kSize = sizeof(Word);
+    const std::uint64_t lowest = sensitive_.front().address;
+    const std::uint64_t span = sensitive_.back().address - lowest;
+    const std::size_t first = (kSize - segment.vaddr % kSize) % kSize;
+    ByteReader words(elf_.of(segment));
+    if (!words.seek(first)) return;
+    for (std::uint64_t place = segment.vaddr + first;; place += kSize) {
+      const auto word = words.read<Word>();
+      if (!word) return;
+      if (*word - lowest <= span) take_word(place, *word, segment.executable);
     }
+  }
+
+  void take_word(std::uint64_t place, std::uint64_t word, bool executable) {
+    const auto found = std::ranges::lower_bound(sensitive_, word, {}, &Sensitive::address);
+    if (found == sensitive_.end() || found->address != word) return;
+    // Constants may lie between functions, but what lies in one is code that makes a pointer.
+    if (executable && functions_.at(place) != nullptr) return;
+    if (!is_symbol(place, found->name)) add(word, elf_.is_constant(place));
   }
 
   const ElfBytes& elf_;

@@ -39,10 +39,13 @@ Result<TextMap> TextMap::make(const ElfBytes& elf) {
   for (const Stretch& s : map.stretches_) total += s.bytes.size();
   if (total > Module::kLargestText) return fail(ErrorCode::unsupported, "more than 1 GiB of text");
   std::ranges::sort(map.stretches_, {}, &Stretch::begin);
+  const auto longest =
+      std::ranges::max_element(map.stretches_, {}, [](const Stretch& s) { return s.bytes.size(); });
+  map.longest_ = static_cast<std::size_t>(longest - map.stretches_.begin());
   return map;
 }
 
-const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
+const TextMap::Stretch* TextMap::search(std::uint64_t vaddr) const {
   const auto next = std::ranges::upper_bound(stretches_, vaddr, {}, &Stretch::begin);
   if (next == stretches_.begin()) return nullptr;
   const Stretch& before = *std::prev(next);
@@ -55,14 +58,6 @@ void TextMap::unmark() {
 
 void TextMap::keep() {
   for (Stretch& s : stretches_) s.kept = KeptMarks(std::exchange(s.marks, {}));
-}
-
-bool TextMap::mark(std::uint64_t vaddr, Marks marks) {
-  const Stretch* found = find(vaddr);
-  if (found == nullptr) return false;
-  Stretch& s = stretches_[static_cast<std::size_t>(found - stretches_.data())];
-  s.marks[vaddr - s.begin] |= marks;
-  return true;
 }
 
 }  // namespace hodo::text

@@ -28,7 +28,11 @@ class TextMap {
   static Result<TextMap> make(const ElfBytes& elf);
 
   // null outside of the text.
-  const Stretch* find(std::uint64_t vaddr) const;
+  const Stretch* find(std::uint64_t vaddr) const {
+    if (longest_ >= stretches_.size()) return nullptr;
+    const Stretch& s = stretches_[longest_];  // nearly always the only one that matters
+    return vaddr - s.begin < s.bytes.size() ? &s : search(vaddr);
+  }
   bool contains(std::uint64_t vaddr) const { return find(vaddr) != nullptr; }
   Marks marks(std::uint64_t vaddr) const {
     const Stretch* s = find(vaddr);
@@ -40,7 +44,13 @@ class TextMap {
     return s == nullptr ? std::span<const std::uint8_t>() : s->bytes.subspan(vaddr - s->begin);
   }
   // Before keep(). False outside of the text.
-  bool mark(std::uint64_t vaddr, Marks marks);
+  bool mark(std::uint64_t vaddr, Marks marks) {
+    const Stretch* found = find(vaddr);
+    if (found == nullptr) return false;
+    Stretch& s = stretches_[static_cast<std::size_t>(found - stretches_.data())];
+    s.marks[vaddr - s.begin] |= marks;
+    return true;
+  }
   std::span<const Stretch> stretches() const { return stretches_; }
   // Nothing is known of any byte.
   void unmark();
@@ -50,7 +60,10 @@ class TextMap {
   void set(std::size_t stretch, KeptMarks marks) { stretches_[stretch].kept = std::move(marks); }
 
  private:
+  const Stretch* search(std::uint64_t vaddr) const;
+
   std::vector<Stretch> stretches_;  // by address
+  std::size_t longest_ = 0;
 };
 
 }  // namespace hodo::text

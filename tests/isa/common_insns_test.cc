@@ -1,4 +1,5 @@
-// The table of common instructions against Zydis: where it answers, it says the same.
+// The table of common instructions against Zydis: where it answers, it says the same, of operands
+// too.
 #include "common_insns.h"
 
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "hex.h"
+#include "operand_fields.h"
 
 namespace hodo::isa {
 namespace {
@@ -35,6 +37,11 @@ class Comparison {
           insn->target != reference->target) {
         differ(bytes, mode, *insn, reference);
       }
+      const auto operands = decode_operands(bytes, kIp, mode);
+      const auto operands_of_reference = decode_operands_by_zydis(bytes, kIp, mode);
+      if (!operands || !operands_of_reference || !same(*operands, *operands_of_reference)) {
+        differ(bytes, mode, "operands");
+      }
     }
     return reference ? reference->length : 1;
   }
@@ -44,6 +51,10 @@ class Comparison {
   std::size_t instructions() const { return instructions_; }
 
  private:
+  void differ(View bytes, Mode mode, const char* in_what) {
+    if (++differences_ > 20) return;
+    ADD_FAILURE() << hex(bytes) << "in mode " << static_cast<int>(mode) << ": " << in_what;
+  }
   void differ(View bytes, Mode mode, const Insn& insn, const std::optional<Insn>& reference) {
     if (++differences_ > 20) return;
     ADD_FAILURE() << hex(bytes) << "in mode " << static_cast<int>(mode) << ": length "
