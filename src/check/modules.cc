@@ -2,8 +2,14 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <future>
+#include <system_error>
+#include <utility>
 
+#include "hodo/base/processors.h"
 #include "hodo/image/file.h"
 #include "hodo/text/names.h"
 
@@ -29,39 +35,90 @@ bool is_generator(const text::Generator& generator, const text::Module& module) 
   return generator.content.empty() ? is_library(module) : module.contains(generator.content);
 }
 
+// nullopt: the system has no more threads.
+template <class Work>
+std::optional<std::future<void>> started(const Work& work) {
+  try {
+    return std::async(std::launch::async, work);
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+}
+
+// As many threads as can be had, the calling one among them.
+template <class Work>
+void at_once(std::size_t threads, const Work& work) {
+  // Each analysis takes memory, some ten times the file's text while it is made.
+  constexpr std::size_t kMost = 8;
+  std::vector<std::future<void>> others;
+  while (others.size() + 1 < std::min(threads, kMost)) {
+    auto other = started(work);
+    if (!other) break;
+    others.push_back(std::move(*other));
+  }
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
 std::string bytes_of(const std::vector<std::uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
 
-const text::Module* Modules::get(std::string_view location) {
-  if (const auto known = by_location_.find(location); known != by_location_.end()) {
-    return known->second.get();
-  }
-  const std::string path(location);
-  std::shared_ptr<const text::Module>& slot = by_location_[path];
-  const auto elf = image::read_elf_file(path);
-  if (elf && !elf->build_id.empty()) {
-    const auto same = by_build_id_.find(bytes_of(elf->build_id));
-    if (same != by_build_id_.end()) {
-      slot = same->second;
-      return slot.get();
-    }
-  }
-  auto module = text::Module::analyze(path, cache_);
+std::optional<Modules::Fresh> Modules::fresh(std::string_view location) {
+  Fresh file{.path = std::string(location)};
+  const auto elf = image::read_elf_file(file.path);
+  if (!elf || elf->build_id.empty()) return file;
+  file.build_id = bytes_of(elf->build_id);
+  const auto same = by_build_id_.find(file.build_id);
+  if (same == by_build_id_.end()) return file;
+  by_location_[file.path] = same->second;
+  return std::nullopt;
+}
+
+const text::Module* Modules::keep(const Fresh& file, Made module) {
+  std::shared_ptr<const text::Module>& slot = by_location_[file.path];
   if (!module) {
-    if (has_code_of_no_kind(path)) {
-      raw_.insert(path);
+    if (has_code_of_no_kind(file.path)) {
+      raw_.insert(file.path);
     } else {
-      unread_.push_back({path, module.error().message});
+      unread_.push_back({file.path, module.error().message});
     }
     return nullptr;
   }
   slot = std::move(*module);
-  const auto& build_id = slot->elf().build_id;
-  if (!build_id.empty()) by_build_id_.emplace(bytes_of(build_id), slot);
+  if (!file.build_id.empty()) by_build_id_.emplace(file.build_id, slot);
   return slot.get();
+}
+
+const text::Module* Modules::get(std::string_view location) {
+  if (const auto known = by_location_.find(location); known != by_location_.end()) {
+    return known->second.get();
+  }
+  const auto file = fresh(location);
+  if (!file) return by_location_.find(location)->second.get();
+  return keep(*file, text::Module::analyze(file->path, cache_));
+}
+
+void Modules::prepare(std::span<const std::string_view> locations) {
+  std::vector<Fresh> files;
+  std::set<std::string> names;  // locations and build-ids of `files`
+  for (const std::string_view location : locations) {
+    if (by_location_.contains(location)) continue;
+    auto file = fresh(location);
+    const std::string name = file ? file->build_id.empty() ? file->path : file->build_id : "";
+    if (file && names.insert(name).second) files.push_back(std::move(*file));
+  }
+  std::vector<std::optional<Made>> made(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      made[i] = text::Module::analyze(files[i].path, cache_);
+    }
+  };
+  at_once(std::min<std::size_t>(usable_processors(), files.size()), work);
+  for (std::size_t i = 0; i < files.size(); ++i) keep(files[i], std::move(*made[i]));
 }
 
 const text::Generator* Modules::generator(const session::MappedFile& file) {

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hodo/base/result.h"
 #include "hodo/session/regions.h"
 #include "hodo/text/module.h"
 #include "hodo/text/names.h"
@@ -28,6 +31,9 @@ class Modules {
 
   // The analysis of the file at `location`; null where it cannot be made. A file is read once.
   const text::Module* get(std::string_view location);
+  // Makes those of all these that get() has not been asked for yet, several at once. Throws what
+  // making one has thrown.
+  void prepare(std::span<const std::string_view> locations);
   // There is no analysis, since the file is neither ELF nor PE, in which Wine and .NET have code.
   bool is_raw(std::string_view location) const { return raw_.contains(location); }
   // The file makes code at run time, as those that a code generator's name is known of: a library
@@ -38,6 +44,16 @@ class Modules {
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
+  using Made = Result<std::shared_ptr<const text::Module>>;
+  // A file that nobody has asked for; nullopt: it is known by its build-id under another name, and
+  // now by this one, too.
+  struct Fresh {
+    std::string path;
+    std::string build_id;  // its bytes; empty: none
+  };
+  std::optional<Fresh> fresh(std::string_view location);
+  const text::Module* keep(const Fresh& file, Made module);
+
   const text::ModuleCache* cache_;
   std::map<std::string, std::shared_ptr<const text::Module>, std::less<>> by_location_;
   // The same file under other names.

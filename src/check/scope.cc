@@ -7,6 +7,11 @@
 namespace hodo::check {
 
 Scope::Scope(const std::vector<session::MappedFile>& files, Modules& modules) {
+  std::vector<std::string_view> locations;
+  for (const session::MappedFile& file : files) {
+    if (!file.location.empty()) locations.push_back(file.location);
+  }
+  modules.prepare(locations);
   for (const session::MappedFile& file : files) {
     const text::Module* module = file.location.empty() ? nullptr : modules.get(file.location);
     loaded_.push_back({file.path, module, file.since});

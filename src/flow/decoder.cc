@@ -7,10 +7,10 @@
 
 #include "block_cache.h"
 #include "course.h"
+#include "hodo/base/processors.h"
 #include "output.h"
 #include "parallel.h"
 #include "path_decoder.h"
-#include "processors.h"
 
 namespace hodo::flow {
 namespace {

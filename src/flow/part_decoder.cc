@@ -3,11 +3,11 @@
 #include <optional>
 
 #include "course.h"
+#include "hodo/base/processors.h"
 #include "hodo/flow/checkpoint.h"
 #include "output.h"
 #include "parallel.h"
 #include "path_decoder.h"
-#include "processors.h"
 
 namespace hodo::flow {
 namespace {

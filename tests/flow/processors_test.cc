@@ -1,4 +1,4 @@
-#include "processors.h"
+#include "hodo/base/processors.h"
 
 #include <gtest/gtest.h>
 

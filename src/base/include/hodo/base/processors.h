@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace hodo::flow {
+namespace hodo {
 
 // Processors that this process may run on, at least 1. On one of them a second thread only takes
 // the caches from the first, whatever others the machine has.
@@ -17,4 +17,4 @@ inline unsigned usable_processors() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-}  // namespace hodo::flow
+}  // namespace hodo

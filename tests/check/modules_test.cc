@@ -1,0 +1,50 @@
+// Files that are analysed several at once.
+#include "modules.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_session.h"
+#include "small_program.h"
+
+namespace hodo::check {
+namespace {
+
+text::ElfBuilder program_of(std::uint8_t last_byte) {
+  text::ElfBuilder elf = program();
+  elf.text.back() = last_byte;
+  return elf;
+}
+
+TEST(Modules, ThatWerePreparedAreThoseThatAreAskedFor) {
+  std::vector<std::string> paths;
+  for (std::uint8_t i = 0; i < 20; ++i) paths.push_back(path_of(program_of(i)));
+  const std::vector<std::string_view> locations(paths.begin(), paths.end());
+  Modules modules(nullptr);
+  const text::Module* const asked_before = modules.get(locations[7]);
+  modules.prepare(locations);
+  EXPECT_EQ(modules.get(locations[7]), asked_before);
+  std::set<const text::Module*> all;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const text::Module* const module = modules.get(locations[i]);
+    ASSERT_NE(module, nullptr);
+    EXPECT_EQ(module->bytes(text::kText + program().text.size() - 1).front(), i);
+    all.insert(module);
+  }
+  EXPECT_EQ(all.size(), paths.size());
+}
+
+TEST(Modules, ThatCannotBeReadAreNotedOnceAndInOrder) {
+  const std::string good = path_of(program());
+  const std::vector<std::string_view> locations = {"/nowhere/b", good, "/nowhere/a", "/nowhere/b"};
+  Modules modules(nullptr);
+  modules.prepare(locations);
+  modules.prepare(locations);
+  EXPECT_NE(modules.get(good), nullptr);
+  EXPECT_EQ(modules.get("/nowhere/a"), nullptr);
+  ASSERT_EQ(modules.unread().size(), 2u);
+  EXPECT_EQ(modules.unread()[0].path, "/nowhere/b");
+  EXPECT_EQ(modules.unread()[1].path, "/nowhere/a");
+}
+
+}  // namespace
+}  // namespace hodo::check
