@@ -4,7 +4,9 @@
 #include <array>
 #include <span>
 
+#include "as_written.h"
 #include "behind_data.h"
+#include "hodo/base/page.h"
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
 #include "hodo/text/return_address.h"
@@ -308,6 +310,21 @@ bool is_named(const End& to, std::string_view name) {
 }
 
 End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+  if (const auto known = pages_.find(space, address, time)) return *known;
+  End out = find(space, address, time);
+  if (out.known()) keep_page(space, address, time);
+  return out;
+}
+
+void Locator::keep_page(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+  const std::uint64_t first = address & ~(kPage - 1);
+  const std::uint64_t last = address | (kPage - 1);
+  const std::uint64_t until =
+      std::min(regions_->id(space, first, time).until, regions_->id(space, last, time).until);
+  pages_.add(space, time, until, find(space, first, time), find(space, last, time));
+}
+
+End Locator::find(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
   End out{.address = address};
   if (address == 0) return out;
   const auto region = regions_->region(space, address, time);
@@ -415,6 +432,11 @@ Edge Locator::locate(std::uint32_t space, const Branch& seen) {
   edge.from = end(space, branch.from, branch.time);
   edge.to = end(space, branch.to, branch.time);
   edge.mode = edge.from.known() ? edge.from.module->mode() : mode(space, branch.time);
+  if (const auto next = next_of_plain_jump(branch, edge.from, edge.to)) {
+    edge.next = *next;
+    edge.plain = true;
+    return edge;
+  }
   if (branch.from != 0) {
     const auto code = bytes(space, branch.from, branch.time, 15 + kSyscallSize);
     const auto insn = isa::decode(code, branch.from, edge.mode);

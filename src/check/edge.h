@@ -8,49 +8,19 @@
 #include <tuple>
 #include <vector>
 
+#include "edge_end.h"
 #include "hodo/flow/branch.h"
 #include "hodo/session/session.h"
 #include "hodo/text/data_index.h"
 #include "hodo/text/module.h"
 #include "modules.h"
 #include "path_facts.h"
+#include "text_pages.h"
 
 namespace hodo::check {
 
 // The upper half of addresses is the kernel's.
 inline bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
-
-struct End {
-  enum class Kind : std::uint8_t {
-    absent,   // the branch has no such end
-    file,     // in `module`
-    unread,   // in a file that cannot be read or analysed
-    vdso,     // the kernel's own page
-    raw,      // in a file that is neither a program nor a library
-    data,     // in a program's or library's data: no segment there is to be executed (PF_X)
-    no_file,  // in memory that no file backs
-    nowhere,  // nothing that can be executed is known to be mapped there
-  };
-  Kind kind = Kind::absent;
-  bool kept = false;  // the recording has the bytes that ran
-  std::uint64_t address = 0;
-  std::uint32_t region = 0;  // session::Region::id
-  std::uint64_t vaddr = 0;   // in the file
-  const text::Module* module = nullptr;
-  const text::Module* data_of = nullptr;  // Kind::data: the file
-  text::Marks marks = 0;
-  std::string_view path;  // of the file as recorded
-  // As in session::Region.
-  std::string_view area;
-  session::Region::Writing writing = session::Region::Writing::none;
-  bool generated = false;
-  std::optional<session::Grant> grant;
-
-  bool known() const { return module != nullptr; }
-  // Of what programs' files say to execute.
-  bool outside() const { return kind == Kind::no_file || kind == Kind::raw || kind == Kind::data; }
-  bool has(text::Marks any) const { return (marks & any) != 0; }
-};
 
 struct Edge {
   Branch branch;
@@ -63,6 +33,7 @@ struct Edge {
   std::uint64_t next = 0;
   PathFacts facts = 0;
   bool popped_return = false;  // a jump by which the code returns; branch.kind is ret
+  bool plain = false;  // next_of_plain_jump() has told: no rule but those of baselines looks at it
 };
 
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
@@ -98,6 +69,7 @@ class Locator {
     session_ = &session;
     regions_ = session.regions();
     copies_.clear();
+    pages_.clear();
   }
 
   // Who made memory executable; it must outlive this.
@@ -133,6 +105,8 @@ class Locator {
   const session::Regions& regions() const { return *regions_; }
 
  private:
+  End find(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  void keep_page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   PathFacts facts(const Edge& edge) const;
   PathFacts facts_of_target(const Edge& edge) const;
   bool may_be_copy(const End& end, std::uint32_t space, std::uint64_t time, const text::Module& of);
@@ -142,6 +116,7 @@ class Locator {
   const Makers* makers_ = nullptr;
   bool settled_ = false;
   Modules modules_;
+  TextPages pages_;
   // may_be_copy() of the code that begins at an address, by space and region.
   static constexpr std::size_t kMostCopies = std::size_t{1} << 16;  // else they are found out again
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, bool> copies_;

@@ -38,6 +38,7 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   Branch shown = branch;
   shown.from = edge.branch.from;
   known.findings = 0;
+  if (edge.plain && !uses_baseline_) return;
   if (hangs_on_ends_alone(edge)) known.facts |= kEndsApart;
   for (const End* end : {&edge.from, &edge.to}) {
     if (end->outside() && is_generated(*end, context.space, branch.time, locator_, jit_)) {

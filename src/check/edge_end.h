@@ -1,0 +1,45 @@
+// One end of a branch, found in the file that it belongs to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "hodo/session/regions.h"
+#include "hodo/text/module.h"
+
+namespace hodo::check {
+
+struct End {
+  enum class Kind : std::uint8_t {
+    absent,   // the branch has no such end
+    file,     // in `module`
+    unread,   // in a file that cannot be read or analysed
+    vdso,     // the kernel's own page
+    raw,      // in a file that is neither a program nor a library
+    data,     // in a program's or library's data: no segment there is to be executed (PF_X)
+    no_file,  // in memory that no file backs
+    nowhere,  // nothing that can be executed is known to be mapped there
+  };
+  Kind kind = Kind::absent;
+  bool kept = false;  // the recording has the bytes that ran
+  std::uint64_t address = 0;
+  std::uint32_t region = 0;  // session::Region::id
+  std::uint64_t vaddr = 0;   // in the file
+  const text::Module* module = nullptr;
+  const text::Module* data_of = nullptr;  // Kind::data: the file
+  text::Marks marks = 0;
+  std::string_view path;  // of the file as recorded
+  // As in session::Region.
+  std::string_view area;
+  session::Region::Writing writing = session::Region::Writing::none;
+  bool generated = false;
+  std::optional<session::Grant> grant;
+
+  bool known() const { return module != nullptr; }
+  // Of what programs' files say to execute.
+  bool outside() const { return kind == Kind::no_file || kind == Kind::raw || kind == Kind::data; }
+  bool has(text::Marks any) const { return (marks & any) != 0; }
+};
+
+}  // namespace hodo::check
