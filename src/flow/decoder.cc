@@ -111,7 +111,7 @@ class Decoder::Impl {
       bool paused = false;
       if (Crew::is_worth_it(piece, how)) {
         // The asking thread has the first one's, and seldom decodes.
-        Crew crew(piece, course.limit(), how, to, by_steps || to.passages, decoder, out,
+        Crew crew(piece, course.limit(), how, to, by_steps, decoder, out,
                   knowledge(1 + how.threads).subspan(1), wrong);
         paused = crew.decode();
       } else {
@@ -154,7 +154,7 @@ class Decoder::Impl {
   // put together; where it does not, the memo waits or gives up. Otherwise steps are faster from
   // the beginning.
   bool goes_by_steps(const Config& config, const Receivers& to) const {
-    if (to.leave_out_jumps || (to.passages && !to.branches->wants_repeats())) return true;
+    if (to.leave_out_jumps || to.passages) return true;
     return !again() && to.branches == nullptr && !config.want_instructions;
   }
 

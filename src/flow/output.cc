@@ -11,7 +11,8 @@ Output::Output(const Config& config, const Receivers& to)
       to_(to),
       batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce),
       lines_(to.runs == nullptr ? 0 : batch_.size()),
-      wants_repeats_(to.branches != nullptr && !to.leave_out_jumps && to.branches->wants_repeats()),
+      wants_repeats_(to.branches != nullptr && !to.leave_out_jumps && !to.passages &&
+                     to.branches->wants_repeats()),
       wants_lines_(to.branches != nullptr && to.leave_out_jumps && to.branches->wants_lines()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
   if (to.leave_out_jumps) transfers_.open();
@@ -116,7 +117,7 @@ void Output::flush() {
 }
 
 void Output::hand_on(std::span<const Branch> branches) {
-  if (to_.passages && !wants_repeats_) {
+  if (to_.passages) {
     to_.branches->on_passages({.walked = branches,
                                .list = passages_.list(),
                                .entries = passages_.entries(),

@@ -121,11 +121,6 @@ class Output {
     flush();
     if (to_.readers != nullptr) to_.readers->wait_for_all();
   }
-  // From here on nothing is told as a repeat.
-  void begin_passages() {
-    if (wants_repeats_) flush();
-    wants_repeats_ = false;
-  }
   // Of the passages that follow.
   void passages_of(const Passages::Reader& reader) { reader_ = &reader; }
   // Of `time`, with instructions before it.

@@ -34,9 +34,7 @@ PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, b
       out_(out),
       walker_(blocks, config, out),
       clock_(config) {
-  // Who can do with passages, too, need not have repeats.
-  const bool repeats = out_.wants_repeats() && !out_.wants_passages();
-  if (memo_ != nullptr && repeats) memo_->be_patient();
+  if (memo_ != nullptr && out_.wants_repeats()) memo_->be_patient();
 }
 
 void PathDecoder::begin(const Piece& piece, bool after_loss) {

@@ -96,8 +96,6 @@ class PathMemo {
     return this_time_.again && this_time_.followed >= kFirstPart &&
            2 * this_time_.in_stretches < this_time_.followed;
   }
-  // For long enough that most of what comes in the trace has come.
-  bool was_followed() const { return followed_ >= kLearning; }
   // It was full again so soon that steps are faster.
   bool gave_up() const { return gave_up_; }
 
@@ -119,7 +117,6 @@ class PathMemo {
   static constexpr std::size_t kJudgedLater = 1 << 16;
   static constexpr std::size_t kWorthAPath = 256;  // bytes that were followed for each
   static constexpr std::size_t kWorthRemembering = kMostPaths * kWorthAPath;
-  static constexpr std::size_t kLearning = std::size_t{1} << 20;
   static constexpr std::size_t kFirstPart = std::size_t{1} << 20;
   static constexpr std::size_t kMostNumbers = 1 << 23;
   static constexpr std::uint32_t kNumberMask = (1 << 24) - 1;  // all that a Path can name

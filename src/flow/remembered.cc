@@ -256,10 +256,7 @@ bool PathDecoder::may_follow() const {
 }
 
 void PathDecoder::follow() {
-  // Where branches are judged, all that passes is told by steps, which are faster once most is
-  // known.
-  const bool known = out_.wants_passages() && memo_->was_followed();
-  if (memo_->full() || known) {
+  if (memo_->full()) {
     out_.flush();  // repeats name paths of the memory that they are of
     out_.settle(*memo_);
     memo_->start_anew();

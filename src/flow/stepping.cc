@@ -481,7 +481,6 @@ void PathDecoder::go_by_steps() {
   } else if (out_.judge() != nullptr) {
     graph_->judge_by(out_.judge()->judged_by(walker_.time));
     out_.passages_of(*graph_);
-    out_.begin_passages();
     s.judging.emplace(*graph_, out_, walker_.time);
     s.run<Want::passages>();
     s.judging.reset();

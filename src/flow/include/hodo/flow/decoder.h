@@ -290,7 +290,7 @@ class BranchSink : public Listener {
   virtual void on_transfers(const Transfers&) {}
   // For sinks to which a branch is nothing once they have judged it, but for the calls that it
   // opens and closes: those of which judged() says so may come as passages, on_passages() is called
-  // in the place of on_branches(). Before the first batch with passages there may be repeats.
+  // in the place of on_branches(), also where repeats are wanted.
   virtual bool wants_passages() const { return false; }
   enum class Judged : std::uint8_t {
     later,   // it has to come first
