@@ -249,7 +249,9 @@ TEST(Aux, LittleRoomIsNone) {
 // The recorder is another process here, as this one would run only to look at it.
 TEST(Aux, ARecorderThatRunsHasMoreTime) {
   const pid_t busy = fork();
-  for (volatile unsigned turns = 0; busy == 0;) turns = turns + 1;
+  if (busy == 0) {
+    for (volatile unsigned turns = 0;;) turns = turns + 1;
+  }
   Channel channel(busy);
   channel.publish(kAux);
   std::thread drain([&] {
