@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hodo/text/names.h"
+#include "words.h"
 
 namespace hodo::text {
 namespace {
@@ -38,12 +39,12 @@ class Collector {
   // Of a program that does not move, addresses stand in the data as they are.
   void take_words() {
     if (sensitive_.empty()) return;
+    const std::uint64_t lowest = sensitive_.front().address;
+    const std::uint64_t span = sensitive_.back().address - lowest;
     for (const image::Segment& segment : elf_.elf().segments) {
-      if (elf_.is_narrow()) {
-        take_words_of<std::uint32_t>(segment);
-      } else {
-        take_words_of<std::uint64_t>(segment);
-      }
+      for_each_word(elf_, segment, [&](std::uint64_t place, std::uint64_t word) {
+        if (word - lowest <= span) take_word(place, word, segment.executable);
+      });
     }
   }
 
@@ -64,21 +65,6 @@ class Collector {
     for (const Sensitive& s :
          std::ranges::equal_range(sensitive_, address, {}, &Sensitive::address)) {
       out_.push_back({s.name, constant});
-    }
-  }
-
-  template <class Word>
-  void take_words_of(const image::Segment& segment) {
-    constexpr std::size_t kSize = sizeof(Word);
-    const std::uint64_t lowest = sensitive_.front().address;
-    const std::uint64_t span = sensitive_.back().address - lowest;
-    const std::size_t first = (kSize - segment.vaddr % kSize) % kSize;
-    ByteReader words(elf_.of(segment));
-    if (!words.seek(first)) return;
-    for (std::uint64_t place = segment.vaddr + first;; place += kSize) {
-      const auto word = words.read<Word>();
-      if (!word) return;
-      if (*word - lowest <= span) take_word(place, *word, segment.executable);
     }
   }
 

@@ -31,6 +31,7 @@
 #include "text_facts.h"
 #include "text_map.h"
 #include "vtables.h"
+#include "words.h"
 
 namespace hodo::text {
 namespace {
@@ -314,20 +315,8 @@ class Analysis {
   // among the text.
   void take_constants() {
     for (const image::Segment& segment : elf_.elf().segments) {
-      if (elf_.is_narrow()) {
-        take_constants_of<std::uint32_t>(segment);
-      } else {
-        take_constants_of<std::uint64_t>(segment);
-      }
+      for_each_word(elf_, segment, [&](std::uint64_t, std::uint64_t word) { take(word); });
     }
-  }
-
-  template <class Word>
-  void take_constants_of(const image::Segment& segment) {
-    constexpr std::size_t kSize = sizeof(Word);
-    ByteReader words(elf_.of(segment));
-    if (!words.seek((kSize - segment.vaddr % kSize) % kSize)) return;
-    while (const auto word = words.read<Word>()) take(*word);
   }
 
   void land(std::vector<LandingPad> landings) {

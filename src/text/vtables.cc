@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "words.h"
+
 namespace hodo::text {
 namespace {
 
@@ -32,14 +34,9 @@ void Pointers::add(const Relocation& r) {
 }
 
 void Pointers::add_words(const image::Segment& segment) {
-  ByteReader words(elf_.of(segment));
-  const std::uint64_t first = (Pointers::kWord - segment.vaddr % Pointers::kWord) % Pointers::kWord;
-  if (!words.seek(first)) return;
-  for (std::uint64_t place = segment.vaddr + first;; place += Pointers::kWord) {
-    const auto word = words.read<std::uint64_t>();
-    if (!word) return;
-    if (is_mapped(*word)) all_.push_back({.place = place, .to = *word});
-  }
+  for_each_word_of<std::uint64_t>(elf_, segment, [&](std::uint64_t place, std::uint64_t word) {
+    if (is_mapped(word)) all_.push_back({.place = place, .to = word});
+  });
 }
 
 bool Pointers::is_mapped(std::uint64_t address) const {
