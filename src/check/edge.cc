@@ -4,13 +4,13 @@
 #include <array>
 #include <span>
 
-#include "as_written.h"
 #include "behind_data.h"
 #include "hodo/base/page.h"
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
 #include "hodo/text/return_address.h"
 #include "makers.h"
+#include "plain_jump.h"
 #include "planted.h"
 #include "resolver.h"
 #include "sensitive.h"
@@ -312,7 +312,7 @@ bool is_named(const End& to, std::string_view name) {
 End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
   if (const auto known = pages_.find(space, address, time)) return *known;
   End out = find(space, address, time);
-  if (out.known()) keep_page(space, address, time);
+  if (out.is_as_its_file()) keep_page(space, address, time);
   return out;
 }
 

@@ -37,6 +37,11 @@ struct End {
   std::optional<session::Grant> grant;
 
   bool known() const { return module != nullptr; }
+  // Text that a file has there, and that nothing but its file can have put there.
+  bool is_as_its_file() const {
+    return kind == Kind::file && known() && !kept && !generated && !grant &&
+           writing == session::Region::Writing::none;
+  }
   // Of what programs' files say to execute.
   bool outside() const { return kind == Kind::no_file || kind == Kind::raw || kind == Kind::data; }
   bool has(text::Marks any) const { return (marks & any) != 0; }

@@ -21,11 +21,9 @@ namespace {
 
 // The rules look at returns for what the file has at either end, if nothing marks one of them.
 bool hangs_on_ends_alone(const Edge& edge) {
-  const auto plain = [](const End& end) {
-    return end.known() && !end.kept && end.writing == session::Region::Writing::none;
-  };
-  return edge.branch.kind == BranchKind::ret && edge.branch.flags == 0 && plain(edge.from) &&
-         plain(edge.to) && (edge.facts & ~kToOtherFile) == kToReturnSite;
+  return edge.branch.kind == BranchKind::ret && edge.branch.flags == 0 &&
+         edge.from.is_as_its_file() && edge.to.is_as_its_file() &&
+         (edge.facts & ~kToOtherFile) == kToReturnSite;
 }
 
 }  // namespace

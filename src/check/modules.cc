@@ -107,8 +107,9 @@ void Modules::prepare(std::span<const std::string_view> locations) {
   for (const std::string_view location : locations) {
     if (by_location_.contains(location)) continue;
     auto file = fresh(location);
-    const std::string name = file ? file->build_id.empty() ? file->path : file->build_id : "";
-    if (file && names.insert(name).second) files.push_back(std::move(*file));
+    if (!file) continue;
+    const std::string& name = file->build_id.empty() ? file->path : file->build_id;
+    if (names.insert(name).second) files.push_back(std::move(*file));
   }
   std::vector<std::optional<Made>> made(files.size());
   std::atomic<std::size_t> next = 0;

@@ -1,11 +1,7 @@
-#include "as_written.h"
+#include "plain_jump.h"
 
 namespace hodo::check {
 namespace {
-
-bool is_as_its_file(const End& end) {
-  return end.known() && !end.kept && end.writing == session::Region::Writing::none;
-}
 
 bool is_jump(const Branch& branch) {
   return (branch.kind == BranchKind::cond || branch.kind == BranchKind::jmp) && branch.flags == 0;
@@ -19,16 +15,15 @@ std::optional<std::uint64_t> next_of_plain_jump(const Branch& branch, const End&
                                        text::kPushedTarget | text::kStoredTarget;
   constexpr text::Marks kLedTo = text::kLeader | text::kAwaited;
   constexpr text::Marks kOfNoNote = text::kInsn | text::kFlow | text::kTableTarget | kLedTo;
-  if (!is_jump(branch) || !is_as_its_file(from) || !is_as_its_file(to)) return std::nullopt;
+  if (!is_jump(branch) || !from.is_as_its_file() || !to.is_as_its_file()) return std::nullopt;
   if (from.module != to.module || from.module->mode() != isa::Mode::bits64) return std::nullopt;
   if (!from.has(text::kInsn) || from.has(kNoPlainJump)) return std::nullopt;
   // That the text leads there is no surprise, and no handler that is known by its address alone.
   if (!to.has(kLedTo) || (to.marks & ~kOfNoNote) != 0) return std::nullopt;
   const auto insn = from.module->insn(from.vaddr);
-  const bool same_kind =
-      insn && (branch.kind == BranchKind::cond ? insn->cls == isa::InsnClass::cond
-                                               : insn->cls == isa::InsnClass::jmp);
-  if (!same_kind || insn->target - from.vaddr != to.address - from.address) return std::nullopt;
+  const auto cls = branch.kind == BranchKind::cond ? isa::InsnClass::cond : isa::InsnClass::jmp;
+  if (!insn || insn->cls != cls) return std::nullopt;
+  if (insn->target - from.vaddr != to.address - from.address) return std::nullopt;
   return from.address + insn->length;
 }
 

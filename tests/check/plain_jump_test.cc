@@ -1,5 +1,5 @@
 // Which jumps need no closer look.
-#include "as_written.h"
+#include "plain_jump.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kJump = 0x100a;  // JE to the return before it
 constexpr std::uint64_t kTarget = 0x1009;
 
-class AsWritten : public testing::Test {
+class PlainJump : public testing::Test {
  protected:
   End end(std::uint64_t vaddr) const {
     return {.kind = End::Kind::file,
@@ -30,12 +30,12 @@ class AsWritten : public testing::Test {
   std::shared_ptr<const text::Module> module_ = *text::Module::analyze(program().build());
 };
 
-TEST_F(AsWritten, AJumpThatTheFileHas) {
+TEST_F(PlainJump, AJumpThatTheFileHas) {
   const End from = end(kJump), to = end(kTarget);
   EXPECT_EQ(next_of_plain_jump(jump(from, to), from, to), kBase + kJump + 2);
 }
 
-TEST_F(AsWritten, NoOtherBranch) {
+TEST_F(PlainJump, NoOtherBranch) {
   const End from = end(kJump), to = end(kTarget);
   for (const BranchKind kind : {BranchKind::jmp, BranchKind::call, BranchKind::ret}) {
     Branch other = jump(from, to);
@@ -47,7 +47,7 @@ TEST_F(AsWritten, NoOtherBranch) {
   EXPECT_FALSE(next_of_plain_jump(interrupted, from, to));
 }
 
-TEST_F(AsWritten, NoneFromOrToElsewhere) {
+TEST_F(PlainJump, NoneFromOrToElsewhere) {
   EXPECT_TRUE(is_plain(end(kJump), end(kTarget)));
   EXPECT_FALSE(is_plain(end(kJump), end(0x1005)));  // its encoding leads to another place
   EXPECT_FALSE(is_plain(end(kJump + 1), end(kTarget)));
@@ -58,7 +58,7 @@ TEST_F(AsWritten, NoneFromOrToElsewhere) {
   EXPECT_FALSE(is_plain(end(kJump), to));
 }
 
-TEST_F(AsWritten, NoneOfCodeThatMayBeAnother) {
+TEST_F(PlainJump, NoneOfCodeThatMayBeAnother) {
   const auto both = [&](auto change) {
     End from = end(kJump), to = end(kTarget);
     change(from);
@@ -72,7 +72,7 @@ TEST_F(AsWritten, NoneOfCodeThatMayBeAnother) {
   EXPECT_FALSE(both([](End& e) { e.module = nullptr; }));
 }
 
-TEST_F(AsWritten, NoneToWhereMoreIsToBeSaid) {
+TEST_F(PlainJump, NoneToWhereMoreIsToBeSaid) {
   for (const text::Mark mark :
        {text::kStart, text::kTaken, text::kReturnSite, text::kLanding, text::kPlt}) {
     End to = end(kTarget);
