@@ -190,3 +190,18 @@ def in_a_pid_namespace(box):
     tasks = box.report(COMPLETE)["tasks"]
     check(len(tasks) >= 4, f"{tasks}")
     check(all(task["pid"] > 3 for task in tasks), f"numbers of the namespace: {tasks}")
+
+
+def standard_streams_that_are_closed_or_full(box):
+    """The program has them so, too; hodo says what it can, and nothing of it comes into the recording."""
+    look = "import os, sys\nfound = [os.path.exists(f'/proc/self/fd/{n}') for n in range(3)]\n"
+    look += "open(sys.argv[1], 'w').write(str(found))\nos._exit(4)"
+    for redirected in (">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"):
+        told, program = box.path("told"), ["/usr/bin/python3", "-S", "-E", "-c", look, box.path("told")]
+        found = []
+        for command in (program, [word for word in box.command(program) if word != "-q"]):
+            equal(box.run(["sh", "-c", f'"$@" {redirected}', "sh", *command]).returncode, 4, f"status with {redirected}")
+            with open(told, encoding="ascii") as file:
+                found.append(file.read())
+        equal(found[1], found[0], f"which are open with {redirected}")
+        box.read("report", COMPLETE)
