@@ -79,6 +79,9 @@ void ShadowStack::reset(bool whole) {
   unsettled_ = false;
 }
 
-void ShadowStack::lose() { reset(false); }
+void ShadowStack::lose() {
+  reset(false);
+  away_.reset();
+}
 
 }  // namespace hodo::check

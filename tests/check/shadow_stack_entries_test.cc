@@ -182,6 +182,18 @@ TEST_F(Stack, BehindAGapOnlyPlacesBehindCallsAreLegal) {
   EXPECT_EQ(ret(55, 0), "impossible");
 }
 
+// It was away when the trace was lost, as a thread is that a debugger has taken out of the
+// recording.
+TEST_F(Stack, BehindAGapNobodyKnowsWhereItWouldHaveComeBack) {
+  calls({1});
+  stack.leave(52, 50, 0);
+  EXPECT_TRUE(stack.is_put_elsewhere(70));
+  stack.lose();
+  EXPECT_FALSE(stack.is_put_elsewhere(70));
+  EXPECT_EQ(grade(stack.enter(70, 0)), "");
+  EXPECT_EQ(ret(1), "");
+}
+
 TEST_F(Stack, AFilterHidesWhatItExcludes) {
   calls({1});
   stack.call(2);
