@@ -56,8 +56,8 @@ std::string head_cut(bool no_psb) {
 std::string recorder_lost(std::uint64_t bytes) {
   const std::string amount = bytes == 0 ? "an unknown number of" : std::to_string(bytes);
   return amount +
-         " bytes of the trace are not in the file: the buffer was not read fast enough, or "
-         "the file is damaged before this place";
+         " bytes of the trace are not in the file: the buffer was not read fast enough, the "
+         "thread was not recorded for a time, or the file is damaged before this place";
 }
 
 std::string altered(std::uint64_t bytes) {

@@ -35,8 +35,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedie
      "the trace is damaged before that place: the times of branches up to there, and the code that "
      "was looked up by them, may be wrong"},
     {"recorder-lost",
-     "where nothing says that the file is damaged, the buffer overflowed: record with a larger one, "
-     "or narrow the recording with --filter"},
+     "where nothing says that the file is damaged or that somebody traced the process, the buffer "
+     "overflowed: record with a larger one, or narrow the recording with --filter"},
     {"lost-call",
      "follows from the losses before it: where they end, nobody knows which calls are open"},
     {"altered",

@@ -30,7 +30,7 @@ NOT_DBI = re.compile(
 
 
 # BTS records and branch stacks of 64-bit programs come from the engine, also where QEMU is what a case gets by default.
-NOT_QEMU = re.compile(r"(attach|engine|sources)\.")
+NOT_QEMU = re.compile(r"(attach|engine|sources|traced)\.")
 
 
 def modules():

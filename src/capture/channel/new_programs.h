@@ -1,6 +1,7 @@
 // What channels ask of who holds threads with ptrace: the engine is not in a program that a
 // recorded thread executes until somebody puts it there, a process that dies cannot show its other
-// threads by itself, and one that another is to trace has to be rid of the engine.
+// threads by itself, and one that another is to trace has to be rid of the engine
+// until that has left.
 #pragma once
 
 #include <sys/types.h>
@@ -28,6 +29,12 @@ class NewPrograms {
   // The process goes on natively from here on. `meanwhile` has to answer at the socket, and to take
   // what threads hand over. Errors: it has not been let go.
   virtual Status let_go(pid_t pid, const std::function<void()>& meanwhile) = 0;
+  // Another process traces a thread of this one.
+  virtual bool is_traced(pid_t pid) = 0;
+  // The process that was let go is recorded again from here on: its threads ask for channels.
+  // `meanwhile` as above. Errors: as attach(); it runs as it did.
+  virtual Status take_back(pid_t pid, const relay::Settings& settings,
+                           const std::function<void()>& meanwhile) = 0;
   // The program that hodo waits for itself: its exit status is for others to take.
   virtual void set_child(pid_t child) = 0;
   // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.

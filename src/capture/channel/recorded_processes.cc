@@ -70,6 +70,11 @@ std::size_t RecordedProcesses::channels_of(std::int32_t pid) const {
   return found == processes_.end() ? 0 : found->second.channels;
 }
 
+std::string RecordedProcesses::name(std::int32_t pid) const {
+  const auto found = processes_.find(pid);
+  return found == processes_.end() ? std::string() : found->second.name;
+}
+
 void RecordedProcesses::join(const relay::Hello& hello) {
   RecordedProcess& process = processes_[hello.pid];
   if (process.channels == 0) {

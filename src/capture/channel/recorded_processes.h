@@ -43,6 +43,7 @@ class RecordedProcesses {
   bool lives(std::int32_t pid) const;
   RecordedProcess& operator[](std::int32_t pid) { return processes_[pid]; }
   std::size_t channels_of(std::int32_t pid) const;
+  std::string name(std::int32_t pid) const;  // empty: it has none
 
   // One channel more.
   void join(const relay::Hello& hello);

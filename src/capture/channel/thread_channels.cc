@@ -52,6 +52,7 @@ std::string unrecorded(std::string_view text) {
 }  // namespace
 
 void ThreadChannels::accept(int listening_socket) {
+  listening_ = listening_socket;
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     if (asked.hello.start == relay::Start::mappings) return asked.answer_with_mappings();
     if (asked.hello.start == relay::Start::unmounts) return let_go_of_files(asked);
@@ -60,24 +61,27 @@ void ThreadChannels::accept(int listening_socket) {
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
     if (asked.hello.start == relay::Start::dies) return hold_stopped(asked);
-    if (asked.hello.start == relay::Start::traces) {
-      asked.hello.time = relay::now();
-      return tracers_.push_back(std::move(asked));
-    }
     if (stopped_) return;
+    if (asked.hello.start == relay::Start::traces) return traced_.ask(std::move(asked));
     if (asked.hello.start == relay::Start::unrecorded) return note_unrecorded(asked.hello);
     add(std::move(asked));
   }));
-  if (new_programs_ != nullptr) new_programs_->look(native_);
-  let_go_of_traced(listening_socket);
+  if (new_programs_ == nullptr) return;
+  new_programs_->look(native_);
+  if (!stopped_) traced_.look(*new_programs_);
 }
 
-void ThreadChannels::note_native(std::string words) {
+void ThreadChannels::serve() {
+  accept(listening_);
+  drain(false);
+}
+
+void ThreadChannels::note(std::string words) {
   if (native_.size() < kMostPlaces) native_.push_back(std::move(words));
 }
 
 void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
-  note_native(
+  note(
       fmt::format("thread {} of process {} ({}) ran without being recorded: it had no "
                   "memory for its channel (RLIMIT_AS?)",
                   hello.tid, hello.pid, name_of(hello.comm)));
@@ -92,64 +96,14 @@ void ThreadChannels::let_go_of_files(const NewChannel& asked) {
   static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
 }
 
-// One after the other; what asks meanwhile comes next.
-void ThreadChannels::let_go_of_traced(int listening_socket) {
-  // Who is let go itself waits for no answer: its call is made behind that, natively.
-  if (leaving_ != 0) {
-    std::erase_if(tracers_, [&](const NewChannel& one) { return one.hello.pid == leaving_; });
-    return;
-  }
-  for (std::size_t i = 0; i < tracers_.size();) {
-    const pid_t traced = traced_of(tracers_[i]);
-    if (may_come_yet(traced, tracers_[i].hello.time)) {
-      ++i;
-      continue;
-    }
-    const NewChannel asked = std::move(tracers_[i]);
-    tracers_.erase(tracers_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (may_be_let_go(traced)) let_go_for(asked, traced, listening_socket);
-    i = 0;
-  }
+bool ThreadChannels::may_come_yet(pid_t pid) const {
+  return !seen_.contains(pid) && !connections_.silent().empty();
 }
 
-pid_t ThreadChannels::traced_of(const NewChannel& asked) {
-  const pid_t traced = asked.hello.traced;
-  return traced == 0 ? asked.sender : process_of(traced, asked.sender);
-}
-
-// A process that was just forked and has not said hello.
-bool ThreadChannels::may_come_yet(pid_t pid, std::uint64_t since) const {
-  constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-  return pid != 0 && !seen_.contains(pid) && !connections_.silent().empty() &&
-         relay::now() - since < kPatience;
-}
-
-bool ThreadChannels::may_be_let_go(pid_t pid) const {
-  if (stopped_ || new_programs_ == nullptr || !processes_.lives(pid)) return false;
-  return std::ranges::none_of(channels_, [pid](const auto& channel) {
+bool ThreadChannels::shares_memory(pid_t pid) const {
+  return std::ranges::any_of(channels_, [pid](const auto& channel) {
     return channel->trace.pid != pid && may_share_memory(channel->trace.pid, pid);
   });
-}
-
-void ThreadChannels::let_go_for(const NewChannel& asked, pid_t traced, int listening_socket) {
-  const bool itself = asked.hello.traced == 0;
-  const auto answer = [&] {
-    const char done = 0;
-    static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
-  };
-  if (itself) answer();
-  const std::string name = processes_[traced].name;
-  leaving_ = traced;
-  const Status gone = new_programs_->let_go(traced, [&] {
-    accept(listening_socket);
-    drain(false);
-  });
-  leaving_ = 0;
-  if (!gone) return;
-  note_native(fmt::format(
-      "process {} ({}) and what it executed went on without being recorded: {} traced it", traced,
-      name, itself ? "its parent" : fmt::format("process {}", asked.hello.pid)));
-  if (!itself) answer();
 }
 
 void ThreadChannels::hold_files(const NewChannel& asked) {
@@ -190,17 +144,19 @@ void ThreadChannels::add(NewChannel asked) {
   processes_.look();
   const bool executes = processes_.lives(hello.pid);
   const bool attached = hello.start == relay::Start::attached;
-  if (attached && !executes) ++process_count_;
+  const auto back = traced_.welcome(hello.pid);
+  if (attached && !executes && back == TracedProcesses::Return::none) ++process_count_;
   if (hello.start != relay::Start::thread && !attached) {
     if (!executes) ++process_count_;
     if (executes) distrust_unless_leaving(hello.pid);
     retire_channels(hello.pid);
   }
+  if (back == TracedProcesses::Return::executed) keep(sideband_.announce_executed(hello));
   keep(sideband_.announce(hello));
   processes_.join(hello);
   channels_.push_back(std::make_unique<Channel>(
       Channel{relay::ChannelReader(std::move(asked.memory), settings_.recording),
-              traces_.begin(hello.pid, hello.tid), relay::now()}));
+              traces_.begin(hello.pid, hello.tid, attached), relay::now()}));
   asked.answer();
 }
 
@@ -212,6 +168,7 @@ void ThreadChannels::keep(const Status& status) {
 
 void ThreadChannels::stop() {
   stopped_ = true;
+  traced_.stop();
   for (const auto& channel : channels_) channel->reader.stop();
 }
 
@@ -317,7 +274,7 @@ void ThreadChannels::finish_channel(std::size_t index) {
   }
   const std::int32_t pid = channel.trace.pid;
   traces_.end(std::move(channel.trace));
-  if (auto missing = processes_.leave(pid, channel.reader)) note_native(*std::move(missing));
+  if (auto missing = processes_.leave(pid, channel.reader)) note(*std::move(missing));
   channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -344,6 +301,7 @@ std::vector<int> ThreadChannels::wake_fds() const {
 std::vector<std::string> ThreadChannels::running() const {
   if (stopped_) return {};
   std::vector<std::string> out = processes_.living();
+  for (std::string& one : traced_.away()) out.push_back(std::move(one));
   if (!connections_.silent().empty()) out.emplace_back("a process that was just forked");
   return out;
 }
@@ -376,7 +334,7 @@ Status ThreadChannels::write_record(Channel& channel, const relay::Record& recor
       return {};
     case relay::RecordType::native:
       processes_[pid].gave_word = true;
-      note_native(unrecorded(relay::text_of(record)));
+      note(unrecorded(relay::text_of(record)));
       return {};
     default:
       return sideband_.write(record, pid, tid, processes_[pid].root);
@@ -439,6 +397,7 @@ void ThreadChannels::summarize(RecordResult& result) const {
   result.ends = processes_.ends();
   result.thread_ends = killed_threads_.ends();
   result.unrecorded.insert(result.unrecorded.end(), native_.begin(), native_.end());
+  for (std::string& one : traced_.lost()) result.unrecorded.push_back(std::move(one));
 }
 
 }  // namespace hodo::capture

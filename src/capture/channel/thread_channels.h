@@ -19,10 +19,11 @@
 #include "rounds.h"
 #include "thread_sideband.h"
 #include "thread_traces.h"
+#include "traced_processes.h"
 
 namespace hodo::capture {
 
-class ThreadChannels final : public ChannelSet {
+class ThreadChannels final : public ChannelSet, private TracedProcesses::Recording {
  public:
   // `snapshot`: only the newest `aux_size` bytes of each thread are kept, and of those that have
   // ended together as much, until snapshot() writes them.
@@ -67,6 +68,13 @@ class ThreadChannels final : public ChannelSet {
   void summarize(RecordResult& result) const;
 
  private:
+  bool lives(pid_t pid) const override { return processes_.lives(pid); }
+  bool may_come_yet(pid_t pid) const override;
+  bool shares_memory(pid_t pid) const override;
+  std::string name(pid_t pid) const override { return processes_.name(pid); }
+  void serve() override;
+  void note(std::string words) override;
+
   struct Channel {
     relay::ChannelReader reader;
     ThreadTrace trace;
@@ -78,17 +86,9 @@ class ThreadChannels final : public ChannelSet {
   void hold_stopped(const NewChannel& asked);
   void note_unrecorded(const relay::Hello& hello);
   void let_go_of_files(const NewChannel& asked);
-  // Processes that others of the recording are about to trace.
-  void let_go_of_traced(int listening_socket);
-  // 0: there is none.
-  static pid_t traced_of(const NewChannel& asked);
-  bool may_come_yet(pid_t pid, std::uint64_t since) const;
-  bool may_be_let_go(pid_t pid) const;
-  void let_go_for(const NewChannel& asked, pid_t traced, int listening_socket);
   void hold_files(const NewChannel& asked);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
-  void note_native(std::string words);
   Status take_aux(Channel& channel, bool all);
   void finish_round();
   void look_for_killed_threads();
@@ -115,8 +115,8 @@ class ThreadChannels final : public ChannelSet {
   std::vector<std::unique_ptr<Channel>> channels_;
   std::optional<Error> file_error_;
   std::set<std::int32_t> seen_;
-  std::vector<NewChannel> tracers_;  // Start::traces, that nobody has answered yet
-  std::int32_t leaving_ = 0;         // the process that is let go
+  TracedProcesses traced_{*this, settings_};
+  int listening_ = -1;
   bool stopped_ = false;
 
   DrainPace pace_;

@@ -46,6 +46,12 @@ Status ThreadSideband::announce(const relay::Hello& hello) {
   return writer_.itrace_start({.pid = hello.pid, .tid = hello.tid}, stamp);
 }
 
+Status ThreadSideband::announce_executed(const relay::Hello& hello) {
+  return writer_.comm(
+      {.pid = hello.pid, .tid = hello.pid, .comm = name_of(hello.comm), .exec = true},
+      {.pid = hello.pid, .tid = hello.pid, .time = rounds_.time_of(hello.time)});
+}
+
 // As perf does for what runs when it begins: nobody has forked it, or executed anything.
 Status ThreadSideband::announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp) {
   if (hello.tid != hello.pid) {

@@ -24,6 +24,8 @@ class ThreadSideband {
 
   // A thread begins, executes a program, or has been running for long.
   Status announce(const relay::Hello& hello);
+  // Its process has executed a program while it was not recorded.
+  Status announce_executed(const relay::Hello& hello);
   // A record of what a thread does; of others nothing is written. `root` is where its process
   // has its own, if it has, and may be found anew.
   Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, std::string& root);

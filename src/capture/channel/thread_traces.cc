@@ -9,10 +9,15 @@
 
 namespace hodo::capture {
 
-ThreadTrace ThreadTraces::begin(std::int32_t pid, std::int32_t tid) {
+ThreadTrace ThreadTraces::begin(std::int32_t pid, std::int32_t tid, bool left_out) {
   const auto [stream, fresh] = streams_.try_emplace(tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
-  return {.pid = pid, .tid = tid, .idx = stream->second.idx};
+  // That some is missing shows in the offset; how much it is nobody knows.
+  constexpr std::uint64_t kSome = 8;
+  return {.pid = pid,
+          .tid = tid,
+          .idx = stream->second.idx,
+          .left_out = left_out && stream->second.offset != 0 ? kSome : 0};
 }
 
 Status ThreadTraces::take(ThreadTrace& trace, std::span<const std::uint8_t> bytes) {

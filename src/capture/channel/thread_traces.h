@@ -36,7 +36,8 @@ class ThreadTraces {
   bool of_stacks() const { return recording_ == relay::Recording::lbr; }
   bool keeps() const { return snapshot_; }
 
-  ThreadTrace begin(std::int32_t pid, std::int32_t tid);
+  // `left_out`: of the thread's trace, after what is there of it, an unknown part is missing.
+  ThreadTrace begin(std::int32_t pid, std::int32_t tid, bool left_out = false);
   // The next bytes, whole packets, records or samples, go into the file, or are kept.
   Status take(ThreadTrace& trace, std::span<const std::uint8_t> bytes);
   // Nothing more will come. What is kept of it may have to go.

@@ -109,7 +109,7 @@ Result<RecordResult> record_with_engine(const RecordOptions& options, const std:
   recording.spec.snapshot_signal = options.snapshot;
   recording.silent = "the engine did not report from the program";
   const relay::StartInfo info = start_info(recording, options.cache_size);
-  Takeovers takeovers(*image, info);
+  Takeovers takeovers(*image, info, options.threads);
   recording.new_programs = &takeovers;
   if (!options.pids.empty()) {
     return record_attached(options, recording, *image, info, own_command_line);

@@ -103,6 +103,18 @@ Status Takeovers::let_go(pid_t pid, const Meanwhile& meanwhile) {
   return release(engine_, info_.key, pid, meanwhile);
 }
 
+bool Takeovers::is_traced(pid_t pid) {
+  return std::ranges::any_of(threads_of(pid), [](pid_t tid) { return tracer_of(tid) != 0; });
+}
+
+Status Takeovers::take_back(pid_t pid, const relay::Settings& settings,
+                            const Meanwhile& meanwhile) {
+  if (const Status can = check_attachable(pid); !can) return can;
+  const Urgent urgent;
+  const auto attached = attach(engine_, info_, settings, pid, threads_, meanwhile);
+  return attached ? Status() : std::unexpected(attached.error());
+}
+
 std::vector<int> Takeovers::wake_fds() const {
   std::vector<int> fds;
   for (const Held& held : held_) {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,15 @@ Status check_holding();
 
 class Takeovers final : public NewPrograms {
  public:
-  Takeovers(const EngineImage& engine, const relay::StartInfo& info)
-      : engine_(engine), info_(info), dying_(engine) {}
+  // `threads`: those that are recorded of processes that come back; empty: all.
+  Takeovers(const EngineImage& engine, const relay::StartInfo& info, std::span<const pid_t> threads)
+      : engine_(engine), info_(info), threads_(threads), dying_(engine) {}
 
   Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) override;
   void hold_stopped(pid_t pid, pid_t dying) override { dying_.hold(pid, dying); }
   Status let_go(pid_t pid, const Meanwhile& meanwhile) override;
+  bool is_traced(pid_t pid) override;
+  Status take_back(pid_t pid, const relay::Settings& settings, const Meanwhile& meanwhile) override;
   void set_child(pid_t child) override { child_ = child; }
   void look(std::vector<std::string>& failures) override;
   std::vector<int> wake_fds() const override;
@@ -47,6 +51,7 @@ class Takeovers final : public NewPrograms {
 
   const EngineImage& engine_;
   relay::StartInfo info_;
+  std::span<const pid_t> threads_;
   pid_t child_ = 0;
   std::vector<Held> held_;
   DyingThreads dying_;
