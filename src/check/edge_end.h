@@ -47,4 +47,10 @@ struct End {
   bool has(text::Marks any) const { return (marks & any) != 0; }
 };
 
+// Both in one image of a file: nothing else of it, nor another file, is mapped over what one of
+// them belongs to. Only of what is known().
+inline bool lie_together(const End& a, const End& b) {
+  return a.module == b.module && a.address - a.vaddr == b.address - b.vaddr;
+}
+
 }  // namespace hodo::check

@@ -23,7 +23,7 @@ std::optional<std::uint64_t> next_of_plain_jump(const Branch& branch, const End&
   const auto insn = from.module->insn(from.vaddr);
   const auto cls = branch.kind == BranchKind::cond ? isa::InsnClass::cond : isa::InsnClass::jmp;
   if (!insn || insn->cls != cls) return std::nullopt;
-  if (insn->target - from.vaddr != to.address - from.address) return std::nullopt;
+  if (insn->target != to.vaddr || !lie_together(from, to)) return std::nullopt;
   return from.address + insn->length;
 }
 

@@ -6,7 +6,10 @@
 
 #include "behind_data.h"
 #include "edge_rules.h"
+#include "hodo/base/page.h"
 #include "hodo/isa/disasm.h"
+#include "hodo/symbol/demangle.h"
+#include "hodo/text/names.h"
 
 namespace hodo::check {
 namespace {
@@ -99,9 +102,43 @@ class TextTarget final : public EdgeRule {
     if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
     std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);
     if (edge.mode == isa::Mode::bits32) target &= 0xffffffff;
-    if (target == edge.to.address) return std::nullopt;
+    if (target == edge.to.address) return judge_image(edge);
     return Verdict{.reason = fmt::format("its encoding says {:#x}", target),
                    .facts = {{.what = "text says", .address = target}}};
+  }
+
+ private:
+  // A distance leads to what was linked with the branch.
+  static std::optional<Verdict> judge_image(const Edge& edge) {
+    if (!edge.to.known() || edge.to.kept || lie_together(edge.from, edge.to)) return std::nullopt;
+    if (is_as_meant(edge)) return std::nullopt;
+    return Verdict{.reason = edge.to.module == edge.from.module
+                                 ? "another part of the file is mapped over what is meant"
+                                 : fmt::format("{} is mapped over what is meant",
+                                               text::file_name(edge.to.path)),
+                   .facts = {{.what = "text means", .text = meant(edge)}}};
+  }
+
+  // By another name of the same file, for one.
+  static bool is_as_meant(const Edge& edge) {
+    const auto meant = edge.from.module->bytes(meant_place(edge));
+    const auto there = edge.to.module->bytes(edge.to.vaddr);
+    const std::size_t size =
+        std::min({kPage - edge.to.address % kPage, there.size(), meant.size()});
+    return size != 0 && std::ranges::equal(meant.first(size), there.first(size));
+  }
+
+  static std::uint64_t meant_place(const Edge& edge) {
+    return edge.to.address - (edge.from.address - edge.from.vaddr);
+  }
+
+  // What was linked with the branch there.
+  static std::string meant(const Edge& edge) {
+    const text::Module& module = *edge.from.module;
+    const std::uint64_t vaddr = meant_place(edge);
+    const std::string insn = isa::disassemble(module.bytes(vaddr), edge.to.address, module.mode());
+    const std::string_view name = module.callee_name(vaddr);
+    return name.empty() ? insn : fmt::format("{}: {}", symbol::demangle(name), insn);
   }
 };
 

@@ -270,6 +270,27 @@ TEST_F(EdgeTest, TextTarget) {
               Optional(Eq("impossible: its encoding says 0x401010")));
 }
 
+TEST_F(EdgeTest, TextTargetWhereSomethingElseIsMappedOverIt) {
+  const auto rule = make_text_target();
+  Edge same = edge(BranchKind::call, 0x1000, 0x1010);
+  same.to.vaddr = 0x1018;
+  EXPECT_THAT(says(rule, same),
+              Optional(Eq("impossible: another part of the file is mapped over what is meant")));
+  same.to.kept = true;  // text.changed tells
+  EXPECT_EQ(says(rule, same), std::nullopt);
+  text::ElfBuilder changed = program();
+  const auto equal = *text::Module::analyze(changed.build());
+  changed.text[0x1f] = 0xcc;  // of the same page
+  const auto other = *text::Module::analyze(changed.build());
+  Edge another = edge(BranchKind::call, 0x1000, 0x1010);
+  another.to.path = "/lib/other.so";
+  another.to.module = equal.get();  // the same file by another name
+  EXPECT_EQ(says(rule, another), std::nullopt);
+  another.to.module = other.get();
+  EXPECT_THAT(says(rule, another),
+              Optional(Eq("impossible: other.so is mapped over what is meant")));
+}
+
 TEST_F(EdgeTest, TextChangedWithBothInstructions) {
   map({.kept = true});
   const auto rule = make_text_changed();

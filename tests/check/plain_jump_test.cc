@@ -58,6 +58,14 @@ TEST_F(PlainJump, NoneFromOrToElsewhere) {
   EXPECT_FALSE(is_plain(end(kJump), to));
 }
 
+// Another part of the file is mapped at the place to which the distance leads.
+TEST_F(PlainJump, NoneToAnotherImage) {
+  End to = end(kTarget);
+  to.vaddr = kJump;
+  to.marks = end(kTarget).marks;
+  EXPECT_FALSE(is_plain(end(kJump), to));
+}
+
 TEST_F(PlainJump, NoneOfCodeThatMayBeAnother) {
   const auto both = [&](auto change) {
     End from = end(kJump), to = end(kTarget);
