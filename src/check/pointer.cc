@@ -351,6 +351,11 @@ PointerPlace pointer_place(const Edge& edge) {
   const auto memory = memory_of(*pointer, before);
   if (!memory || memory->index != isa::kNoRegister) return {};
   if (memory->address) return {.address = memory->address};
+  Backwards of_base = before;
+  if (const auto base = written_in(of_base, memory->base); base && !base->word) {
+    return {.address =
+                base->address + base->distance + static_cast<std::uint64_t>(memory->displacement)};
+  }
   const auto table = from_loaded(before, memory->base);
   if (!table) return {};
   return {.offset = static_cast<std::uint64_t>(table->distance + memory->displacement)};

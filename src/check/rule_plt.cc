@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "edge_rules.h"
+#include "hodo/isa/moves.h"
 #include "hodo/text/names.h"
+#include "pointer.h"
 #include "scope.h"
 
 namespace hodo::check {
@@ -23,7 +25,10 @@ class PltRedirected final : public EdgeRule {
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     const text::Slot* slot = slot_called(edge);
     if (edge.to.kept) return std::nullopt;
-    if (slot == nullptr) return judge_chosen(edge);
+    if (slot == nullptr) {
+      const auto chosen = judge_chosen(edge);
+      return chosen ? chosen : judge_linkers_words(edge, locator);
+    }
     const std::string_view name = slot->name;
     using Kind = End::Kind;
     if (edge.to.kind == Kind::data) {
@@ -67,6 +72,55 @@ class PltRedirected final : public EdgeRule {
                    .reason =
                        "the call of a function that the file itself chooses leads to one "
                        "that it cannot have chosen"};
+  }
+
+  // The words by which a file calls the dynamic linker itself lead to functions of it that it
+  // exports to nobody.
+  static std::optional<Verdict> judge_linkers_words(const Edge& edge, Locator& locator) {
+    const BranchKind kind = edge.branch.kind;
+    const bool indirect = kind == BranchKind::icall || kind == BranchKind::ijmp;
+    if (!indirect || (edge.branch.flags & kAsync) != 0 || !edge.to.known()) return std::nullopt;
+    if (!may_be_by_linkers_word(edge.from)) return std::nullopt;
+    const auto place = pointer_place(edge).address;
+    if (!place) return std::nullopt;
+    const bool descriptor = edge.from.module->is_descriptor(*place);
+    if (!descriptor && !is_resolvers(*edge.from.module, *place)) return std::nullopt;
+    if (is_in_linker(edge, locator) && !edge.to.module->is_exported(edge.to.vaddr)) {
+      return std::nullopt;
+    }
+    return Verdict{.grade = Grade::impossible,
+                   .reason = fmt::format("the call for a {} leads to what is no function of the "
+                                         "dynamic linker for that",
+                                         descriptor ? "thread's variable" : "function's address")};
+  }
+
+  // JMP [place] in the first stub, and CALL [RAX] behind LEA RAX, [place]: of others nothing more
+  // is to be found out.
+  static bool may_be_by_linkers_word(const End& from) {
+    if (!from.known() || from.kept) return false;
+    const auto pointer = isa::decode_pointer(from.module->bytes(from.vaddr), from.vaddr);
+    if (!pointer || pointer->in != isa::kNoRegister) return false;
+    const isa::Memory& memory = pointer->memory;
+    return memory.address || (memory.index == isa::kNoRegister && memory.displacement == 0);
+  }
+
+  // musl's is the C library; it depends on nothing.
+  static bool is_in_linker(const Edge& edge, Locator& locator) {
+    const text::Module& module = *edge.to.module;
+    if (!module.needed().empty()) return false;
+    if (is_libc(module)) return true;
+    const Scope scope(locator.regions().files(edge.space, edge.branch.time), locator.modules());
+    const std::string_view path =
+        scope.program() == nullptr ? std::string_view() : scope.program()->elf().interpreter;
+    return !path.empty() && text::file_name(path) == text::file_name(edge.to.path);
+  }
+
+  // The third word of the GOT, which no relocation fills (psABI, "Procedure Linkage Table").
+  static bool is_resolvers(const text::Module& module, std::uint64_t place) {
+    constexpr std::uint64_t kThird = 16;
+    if (!module.got() || place != *module.got() + kThird) return false;
+    const auto held = module.held_at(place);
+    return held && held->name.empty() && held->address == 0;
   }
 };
 

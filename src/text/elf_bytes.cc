@@ -42,6 +42,10 @@ bool is_irelative(std::uint32_t type, bool narrow) {
   return type == (narrow ? R_386_IRELATIVE : R_X86_64_IRELATIVE);
 }
 
+bool is_descriptor(std::uint32_t type, bool narrow) {
+  return type == (narrow ? R_386_TLS_DESC : R_X86_64_TLSDESC);
+}
+
 Relocation::Kind kind_of(std::uint32_t type, bool narrow) {
   using Kind = Relocation::Kind;
   if (is_irelative(type, narrow)) return Kind::relative;
@@ -198,6 +202,7 @@ void ElfBytes::add_relocations(std::int64_t address_tag, std::int64_t size_tag,
                     .kind = kind_of(Class::type(r->r_info), is_narrow()),
                     .symbol = Class::symbol(r->r_info),
                     .lazy = Class::type(r->r_info) == R_X86_64_JUMP_SLOT,
+                    .describes = is_descriptor(Class::type(r->r_info), is_narrow()),
                     .chooses = is_irelative(Class::type(r->r_info), is_narrow())};
     if constexpr (requires { r->r_addend; }) {
       made.addend = static_cast<std::uint64_t>(r->r_addend);

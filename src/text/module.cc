@@ -142,6 +142,7 @@ struct Module::Facts : TextFacts {
   std::vector<Slot> slots;    // by address
   std::vector<Slot> through;  // by address, of the instructions that go through a slot
   std::vector<std::uint64_t> through_chosen;  // instructions, ascending
+  std::vector<std::uint64_t> descriptors;     // of threads' variables, ascending
   std::vector<std::string_view> asked;        // names, ascending
   std::vector<KeptPointer> kept_pointers;
   std::vector<std::uint64_t> linker_calls;
@@ -263,6 +264,7 @@ class Analysis {
   void read_headers() {
     name_slots();
     list_through_chosen();
+    list_descriptors();
     name_asked();
     facts_.linker_calls = linker_calls(elf_, relocations_);
     facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
@@ -351,6 +353,13 @@ class Analysis {
       if (std::ranges::binary_search(chosen, r.to)) facts_.through_chosen.push_back(r.from);
     }
     std::ranges::sort(facts_.through_chosen);
+  }
+
+  void list_descriptors() {
+    for (const Relocation& r : relocations_) {
+      if (r.describes) facts_.descriptors.push_back(r.place);
+    }
+    std::ranges::sort(facts_.descriptors);
   }
 
   void list_relocated() {
@@ -489,6 +498,10 @@ bool Module::is_untaken(std::uint64_t vaddr) const {
 
 bool Module::is_through_chosen(std::uint64_t insn_vaddr) const {
   return std::ranges::binary_search(facts_->through_chosen, insn_vaddr);
+}
+
+bool Module::is_descriptor(std::uint64_t vaddr) const {
+  return std::ranges::binary_search(facts_->descriptors, vaddr);
 }
 
 bool Module::is_linkers(std::uint64_t vaddr) const {

@@ -35,6 +35,8 @@ struct Classes {
       {0x2008, 0x2028}, {0x2010, kIsExported}, {0x2018, kIsVirtual}, {0x2030, kIsInTable}};
   // IRELATIVE relocations, alike.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> choosers;
+  // TLSDESC relocations, alike.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> descriptors;
   std::vector<std::pair<std::int64_t, std::uint64_t>> entries;  // of the dynamic section, besides
   std::uint64_t typeinfo = 0x2028;
   std::string type_class = "_ZTVN10__cxxabiv117__class_type_infoE";
@@ -64,8 +66,9 @@ struct Classes {
   // Symbol 1 is another file's, 2 is exported.
   void add_dynamic() {
     const std::uint64_t relocations = here();
-    for (const auto& [list, type] :
-         {std::pair(&pointers, R_X86_64_RELATIVE), {&choosers, R_X86_64_IRELATIVE}}) {
+    for (const auto& [list, type] : {std::pair(&pointers, R_X86_64_RELATIVE),
+                                     {&choosers, R_X86_64_IRELATIVE},
+                                     {&descriptors, R_X86_64_TLSDESC}}) {
       for (const auto& [place, to] : *list) {
         append(elf.data, Elf64_Rela{place, ELF64_R_INFO(0, type), static_cast<Elf64_Sxword>(to)});
       }

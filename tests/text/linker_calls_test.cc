@@ -69,6 +69,15 @@ TEST(LinkerCalls, WhatWasChosenIsCalledThroughItsSlot) {
   EXPECT_FALSE((*module)->is_through_chosen(kIsNamed + 1));
 }
 
+TEST(LinkerCalls, ADescriptorIsWhereItsRelocationIs) {
+  Classes classes;
+  classes.descriptors = {{0x2020, 0}};
+  const auto module = Module::analyze(classes.build().build());
+  ASSERT_TRUE(module);
+  EXPECT_TRUE((*module)->is_descriptor(0x2020));
+  EXPECT_FALSE((*module)->is_descriptor(0x2028));
+}
+
 TEST(LinkerCalls, OthersAskForWhatIsExported) {
   auto module = Module::analyze(Classes().build().build());
   ASSERT_TRUE(module);

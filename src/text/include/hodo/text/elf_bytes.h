@@ -31,8 +31,9 @@ struct Relocation {
   Kind kind = Kind::other;
   std::uint32_t symbol = 0;  // index in the dynamic symbol table
   std::uint64_t addend = 0;
-  bool lazy = false;     // JUMP_SLOT: what is there is only called
-  bool chooses = false;  // IRELATIVE: the linker calls the function, and stores what it returns
+  bool lazy = false;       // JUMP_SLOT: what is there is only called
+  bool describes = false;  // TLSDESC: the linker puts a function of its own there
+  bool chooses = false;    // IRELATIVE: the linker calls the function, and stores what it returns
 };
 
 class ElfBytes {

@@ -207,6 +207,9 @@ class Module {
   // Whether the instruction jumps or calls through a slot that holds what a function of the file
   // has chosen (IRELATIVE).
   bool is_through_chosen(std::uint64_t insn_vaddr) const;
+  // Whether the word there is the first of a descriptor of a thread's variable (TLSDESC), in which
+  // the dynamic linker puts a function of its own.
+  bool is_descriptor(std::uint64_t vaddr) const;
   // Of an instruction that jumps or calls through a register: the slots that its function loads
   // into this register, as compilers keep a slot's value for several calls.
   std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
