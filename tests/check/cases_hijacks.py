@@ -26,9 +26,11 @@ ONLY_64 = {
     # Of hijacks_bare.h.
     "to-joined-handler", "bare-inside", "behind-label-to-open-call", "behind-label-inside", "label-by-distance",
     "label-by-distance-inside",
+    # Of hijacks_deceived.h.
+    "page-mapped-over", "resolver-changed", "descriptor-changed", "restorer-inside", "signal-stack-moved", "exception-to-other-handler",
 }  # fmt: skip
-# Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks
-# show it: the records themselves are changed.
+# What no program can do under QEMU, as the code that ran is known: a branch that its instruction does not make. Whether branch
+# stacks show it; the records themselves are changed.
 OF_RECORDS = {"text.source": True, "text.target": True}
 
 
@@ -93,7 +95,9 @@ def sums(_):
         for rule in rules:
             row = counts.setdefault(rule, [0, 0, 0])
             counts[rule] = [row[0] + 1, row[1] + 1, row[2] + (rule in windows)]
-    counts.update({rule: [0, 1, int(windows)] for rule, windows in OF_RECORDS.items()})
+    for rule, windows in OF_RECORDS.items():
+        intel_pt, bts, lbr = counts.get(rule, [0, 0, 0])
+        counts[rule] = [intel_pt, bts + 1, lbr + windows]
     expected = {f"| {rule} | {a} | {b} | {c} |" for rule, (a, b, c) in counts.items()}
     with open(os.path.join(SOURCES, "docs/rules/README.md"), encoding="utf-8") as file:
         section = file.read().partition("## How it was tried")[2].partition("RIPE64")[0]

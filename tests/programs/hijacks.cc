@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -273,19 +274,19 @@ template <class T>
   reached();
 }
 
-#ifdef __i386__
-#define LIBRARY "/libinjected_32.so"
-#else
-#define LIBRARY "/libinjected.so"
-#endif
-
-// A library that lies beside this program; its constructor says the word.
-const char* library() {
-  static std::string path(4096, '\0');
+// The path of what lies beside this program.
+const char* beside(const char* name) {
+  static std::string path;
+  path.resize(4096);
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
   path.resize(path.rfind('/', static_cast<std::size_t>(size)));
-  path += LIBRARY;
+  path += name;
   return path.c_str();
+}
+
+// A library whose constructor says the word.
+const char* library() {
+  return beside(sizeof(Word) == 8 ? "/libinjected.so" : "/libinjected_32.so");
 }
 
 [[gnu::noinline]] void library_by_pointer() {
@@ -581,6 +582,7 @@ void hook_register_jump() {  // jmp rax
 
 #ifndef __i386__
 #include "hijacks_bare.h"
+#include "hijacks_deceived.h"
 #include "hijacks_planted.h"
 #endif
 
@@ -672,6 +674,12 @@ int main(int argc, char** argv) {
       {"behind-label-inside", behind_label_inside},
       {"label-by-distance", label_by_distance},
       {"label-by-distance-inside", label_by_distance_inside},
+      {"page-mapped-over", page_mapped_over},
+      {"resolver-changed", resolver_changed},
+      {"descriptor-changed", descriptor_changed},
+      {"restorer-inside", restorer_inside},
+      {"signal-stack-moved", signal_stack_moved},
+      {"exception-to-other-handler", exception_to_other_handler},
 #endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
