@@ -1,6 +1,6 @@
 // The checker, told that a program went anywhere and had anything mapped: names, files, times and
 // branches come from the input. Every finding is one that can be shown, and the same whether the
-// branches come by themselves or as paths that come again.
+// branches come by themselves, as paths that come again or as passages.
 #include "hodo/check/checker.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elf_builder.h"
@@ -212,6 +213,100 @@ class AsPaths {
   std::vector<Branch> edges_;
 };
 
+// Gives branches to a checker as a decoder does that goes by what it judges: what passes is in
+// passages of up to four branches of one thread and time, of which a batch has up to six.
+class AsPassages final : flow::Passages::Reader {
+ public:
+  explicit AsPassages(Checker& checker) : checker_(checker) {}
+
+  void add(const session::Context& context, const Branch& branch) {
+    if (!(context == context_)) flush();
+    context_ = context;
+    const bool known = std::ranges::find(walked_, branch.from, &Branch::from) != walked_.end();
+    if (known || list_.size() == 6) flush();
+    if (!passes(branch)) {
+      end_passage();
+      return walked_.push_back(branch);
+    }
+    passed_.push_back(branch);
+    ++passage_.branches;
+  }
+  void flush() {
+    end_passage();
+    const flow::Passages batch{.walked = walked_,
+                               .list = list_,
+                               .entries = entries_,
+                               .addresses = addresses_,
+                               .reader = this};
+    if (!batch.empty()) checker_.passages(context_, batch);
+    walked_.clear();
+    list_.clear();
+    entries_.clear();
+    passed_.clear();
+    addresses_.clear();
+  }
+  // An entry is the place of a branch.
+  void append(const flow::Passages&, std::span<const flow::Passages::Entry> entries, std::uint64_t,
+              std::uint64_t, std::vector<Branch>& out) const override {
+    for (const flow::Passages::Entry& entry : entries) out.push_back(passed_[entry.where]);
+  }
+
+ private:
+  using Judged = flow::BranchSink::Judged;
+
+  // If it does, what it does to the open calls is noted.
+  bool passes(const Branch& branch) {
+    if (branch.kind > BranchKind::ret || branch.flags != 0) return false;
+    const bool calls = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
+    // Where a call returns to the decoder knows by the code; here, by what the judge agrees to.
+    std::uint64_t next = branch.from;
+    Judged judged = checker_.judged(context_, branch, next);
+    for (unsigned i = 0; calls && judged == Judged::comes && i < 15; ++i) {
+      judged = checker_.judged(context_, branch, ++next);
+    }
+    if (judged == Judged::comes || judged == Judged::later) return false;
+    const bool other_time = passage_.branches != 0 && passed_.back().time != branch.time;
+    const bool returns = branch.kind == BranchKind::ret;
+    const bool passes_its_call = returns && !called_.empty() && called_.back() != branch.to;
+    if (other_time || passes_its_call || passage_.branches == 4) end_passage();
+    if (calls) called_.push_back(next);
+    if (!returns) return true;
+    if (called_.empty()) {
+      returned_.push_back(branch.to);
+    } else {
+      called_.pop_back();
+    }
+    return true;
+  }
+  void end_passage() {
+    if (passage_.branches == 0) return;
+    for (std::size_t i = passed_.size() - passage_.branches; i < passed_.size(); ++i) {
+      entries_.push_back({.where = i});
+    }
+    passage_.time = passed_.back().time;
+    passage_.begin = static_cast<std::uint32_t>(walked_.size());
+    passage_.entries = passage_.branches;
+    passage_.returned = static_cast<std::uint32_t>(returned_.size());
+    passage_.called = static_cast<std::uint32_t>(called_.size());
+    list_.push_back(std::exchange(passage_, {}));
+    addresses_.insert(addresses_.end(), returned_.begin(), returned_.end());
+    addresses_.insert(addresses_.end(), called_.begin(), called_.end());
+    returned_.clear();
+    called_.clear();
+  }
+
+  Checker& checker_;
+  session::Context context_;
+  std::vector<Branch> walked_;
+  std::vector<Branch> passed_;
+  std::vector<flow::Passage> list_;
+  std::vector<flow::Passages::Entry> entries_;
+  std::vector<std::uint64_t> addresses_;
+  flow::Passage passage_;  // at work: its branches, and what it does to calls
+  std::vector<std::uint64_t> returned_;
+  std::vector<std::uint64_t> called_;
+};
+
 std::string told(const Finding& f) {
   std::string out = fmt::format("{} {} {} {} {}:", f.rule->name, f.reason, f.count, f.who.tid,
                                 static_cast<int>(f.grade));
@@ -231,6 +326,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check::Checker checker(input, {});
   check::Checker by_paths(input, {});
   AsPaths paths(by_paths);
+  check::Checker by_passages(input, {});
+  AsPassages passages(by_passages);
   std::uint64_t time = 0;
   while (const auto kind = reader.read<std::uint8_t>()) {
     const auto who = reader.read<std::uint8_t>().value_or(0);
@@ -245,14 +342,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const session::Context context{.space = who & 1u, .pid = who & 1, .tid = who & 3};
     checker.branches(context, batch);
     paths.add(context, batch.front());
+    passages.add(context, batch.front());
     if (*kind != 0xfe) continue;
     paths.flush();
+    passages.flush();
     checker.move_to(input);
     by_paths.move_to(input);
+    by_passages.move_to(input);
   }
   paths.flush();
+  passages.flush();
   const auto findings = checker.findings();
   if (!std::ranges::equal(findings, by_paths.findings(), {}, told, told)) std::abort();
+  if (!std::ranges::equal(findings, by_passages.findings(), {}, told, told)) std::abort();
   for (const Finding& f : findings) {
     if (f.rule == nullptr || f.reason.empty() || f.count == 0) std::abort();
     if (f.before.size() > Finding::kBefore || f.after.size() > Finding::kAfter) std::abort();

@@ -80,7 +80,7 @@ class Decoder::Impl {
     while (knowledge_.size() < threads) {
       knowledge_.push_back(std::make_unique<Knowledge>(code_));
       if (times_) knowledge_.back()->graph.want_times();
-      knowledge_.back()->memo.begin_trace(again());
+      knowledge_.back()->memo.begin_trace(again(), config_);
     }
     return std::span(knowledge_).first(threads);
   }
@@ -97,7 +97,7 @@ class Decoder::Impl {
     if (to.edges != nullptr || to.runs != nullptr) want_times();
     const std::uint64_t at_once = to_take_at_once(config, to);
     begin_trace();
-    const bool by_steps = goes_by_steps(config, to);
+    const bool by_steps = goes_by_steps(to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
     PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, &own.graph,
@@ -130,7 +130,7 @@ class Decoder::Impl {
 
   void begin_trace() {
     ++traces_;
-    for (const auto& one : knowledge_) one->memo.begin_trace(again());
+    for (const auto& one : knowledge_) one->memo.begin_trace(again(), config_);
   }
 
   void want_times() {
@@ -150,12 +150,9 @@ class Decoder::Impl {
     }
   }
 
-  // What is remembered of a trace pays when it comes again, and is copied faster than branches are
-  // put together; where it does not, the memo waits or gives up. Otherwise steps are faster from
-  // the beginning.
-  bool goes_by_steps(const Config& config, const Receivers& to) const {
-    if (to.leave_out_jumps || to.passages) return true;
-    return !again() && to.branches == nullptr && !config.want_instructions;
+  // From beginning to end; else while what is remembered does not pay.
+  static bool goes_by_steps(const Receivers& to) {
+    return to.leave_out_jumps || (to.passages && !to.branches->wants_repeats());
   }
 
   // Counts are settled at the end of what a thread takes: not too often.

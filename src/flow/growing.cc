@@ -44,6 +44,17 @@ class Untold final : public BranchSink {
     for (const Repeat& repeat : batch.list) said_.branches += repeat.count;
     to_.on_repeats(batch);
   }
+  bool wants_passages() const override { return to_.wants_passages(); }
+  Judged judged(const Branch& branch, std::uint64_t next) override {
+    return to_.judged(branch, next);
+  }
+  std::uint64_t judged_by(std::uint64_t time) override { return to_.judged_by(time); }
+  void on_passages(const Passages& batch) override {
+    if (left(before_.branches, said_.branches) != 0) return on_branches(batch.all());
+    said_.branches += batch.walked.size();
+    for (const Passage& passage : batch.list) said_.branches += passage.branches;
+    to_.on_passages(batch);
+  }
   void on_loss(const Loss& loss) override {
     // What is cut off now may turn out to be damage, or a packet after all.
     if (loss.cause == LossCause::truncated && !last_) return;
@@ -115,12 +126,14 @@ Settled settled(std::span<const std::uint8_t> segment, const pt::Errata& errata)
 
 class GrowingDecoder::Impl {
  public:
-  Impl(const image::CodeSource& code, const Config& config)
-      : config_(config), knowledge_(std::make_unique<Knowledge>(code)) {}
+  Impl(const image::CodeSource& code, const Config& config) : config_(config) {
+    replace(code, config);
+  }
 
   void replace(const image::CodeSource& code, const Config& config) {
     config_ = config;
     knowledge_ = std::make_unique<Knowledge>(code);
+    knowledge_->memo.begin_trace(false, config_);
   }
 
   void add(const Piece& piece, bool after_loss, BranchSink& sink) {
@@ -192,8 +205,10 @@ class GrowingDecoder::Impl {
                       .lost_before = lost_before_,
                       .altered_before = altered_before_};
     Untold untold(sink, told_, last);
-    Output out(config_, {.listener = untold, .branches = &untold});
-    PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, nullptr, false, config_, out);
+    const bool passages = sink.wants_passages();
+    Output out(config_, {.listener = untold, .branches = &untold, .passages = passages});
+    PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, &knowledge_->graph,
+                        passages && !sink.wants_repeats(), config_, out);
     enter(decoder, piece);
     if (!last) decoder.expect_more();
     bool more = true;
@@ -213,6 +228,7 @@ class GrowingDecoder::Impl {
       told_ = untold.told();
     }
     out.settle(knowledge_->memo);
+    out.settle(knowledge_->graph);
     drop_decoded();
   }
 

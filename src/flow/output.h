@@ -57,7 +57,6 @@ class Output {
   bool wants_branches() const { return to_.branches != nullptr; }
   bool wants_runs() const { return to_.runs != nullptr; }
   bool wants_edges() const { return to_.edges != nullptr; }
-  bool wants_repeats() const { return wants_repeats_; }
   void count(std::uint32_t instructions) {
     pending_insns_ += instructions;
     stats_.instructions += instructions;
@@ -116,10 +115,19 @@ class Output {
   BranchSink* judge() const { return to_.passages ? to_.branches : nullptr; }
   PassageLog& passages() { return passages_; }
   bool wants_passages() const { return to_.passages; }
-  // Before the links change in which passages are told.
+  // Before the links change in which passages are told, or what repeats name.
   void finish_passages() {
     flush();
     if (to_.readers != nullptr) to_.readers->wait_for_all();
+  }
+  // Of those who want both: what passes from here on is told as passages, or as repeats.
+  void begin_passages() {
+    if (!in_passages_) flush();
+    in_passages_ = true;
+  }
+  void begin_repeats() {
+    if (in_passages_) flush();
+    in_passages_ = false;
   }
   // Of the passages that follow.
   void passages_of(const Passages::Reader& reader) { reader_ = &reader; }
@@ -223,6 +231,7 @@ class Output {
   std::vector<Repeat> repeats_;       // in the batch, if somebody wants them
   const PathMemo* memo_ = nullptr;    // theirs
   bool wants_repeats_;
+  bool in_passages_ = false;
   PassageLog passages_;
   const Passages::Reader* reader_ = nullptr;  // theirs
   TransferLog transfers_;
@@ -269,7 +278,7 @@ inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t
     pending_insns_ += path.tail;
     return;
   }
-  if (wants_repeats_) return note_repeat(path, memo, time);
+  if (wants_repeats_ && !in_passages_) return note_repeat(path, memo, time);
   end_row();
   if (batch_.size() - used_ < kMostPathEdges + kEdgesAtOnce) flush();
   Branch* const out = batch_.data() + used_;

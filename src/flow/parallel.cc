@@ -44,6 +44,8 @@ void Log::add(Entry entry) {
               judged->entries.size() * sizeof(Passages::Entry) +
               judged->returns.size() * sizeof(Link) +
               judged->addresses.size() * sizeof(std::uint64_t);
+  } else if (const auto* repeating = std::get_if<Repeating>(&entry)) {
+    bytes_ += repeating->walked.size() * sizeof(Branch) + repeating->list.size() * sizeof(Repeat);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -95,7 +97,7 @@ void Crew::add(Stretch& stretch, Log::Entry entry) {
   if (stretch.told && stretch.log.bytes() >= kWorthTelling) news_.notify_all();
 }
 
-// What was logged of passages names steps of this knowledge, which are about to change.
+// What was logged names steps or paths of this knowledge, which are about to change.
 void Crew::wait_for_readers(Stretch& stretch, const Knowledge& knowledge) {
   std::unique_lock lock(mutex_);
   const auto all_read = [&] {
@@ -150,7 +152,7 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
             .runs = like.runs != nullptr ? &runs_ : nullptr,
             .leave_out_jumps = like.leave_out_jumps,
             .passages = like.passages,
-            .readers = like.passages ? this : nullptr};
+            .readers = like.passages || wants_repeats() ? this : nullptr};
   }
 
   void on_branches(std::span<const Branch> batch) override {
@@ -193,6 +195,15 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
                      .addresses = {batch.addresses.begin(), batch.addresses.end()},
                      .reader = batch.reader,
                      .unread = knowledge_.unread});
+  }
+  bool wants_repeats() const override { return crew_.wants_repeats(); }
+  void on_repeats(const Repeats& batch) override {
+    add(Log::Repeating{.walked = {batch.walked.begin(), batch.walked.end()},
+                       .list = {batch.list.begin(), batch.list.end()},
+                       .memory = batch.memory,
+                       .numbers = batch.numbers,
+                       .edges = batch.edges,
+                       .unread = knowledge_.unread});
   }
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return crew_.to_.branches->may_leave_out(line, jump);
@@ -422,6 +433,20 @@ void Crew::tell(Log::Passing& batch) {
                              .reader = batch.reader});
 }
 
+void Crew::tell(Log::Repeating& batch) {
+  if (std::exchange(carry_, false)) {
+    std::uint32_t& insns = !batch.list.empty() && batch.list.front().begin == 0
+                               ? batch.list.front().insns
+                               : batch.walked.front().insns;
+    insns = saturate_insns(insns + state_.pending_insns);
+  }
+  to_.branches->on_repeats({.walked = batch.walked,
+                            .list = batch.list,
+                            .memory = batch.memory,
+                            .numbers = batch.numbers,
+                            .edges = batch.edges});
+}
+
 bool Crew::tell(Log::Entry& entry) {
   if (auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
     if (std::exchange(carry_, false)) {
@@ -435,6 +460,8 @@ bool Crew::tell(Log::Entry& entry) {
     to_.branches->on_written(*text);
   } else if (auto* judged = std::get_if<Log::Passing>(&entry)) {
     tell(*judged);
+  } else if (auto* repeating = std::get_if<Log::Repeating>(&entry)) {
+    tell(*repeating);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     to_.edges->on_edges(*edges);
   } else if (auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -504,6 +531,7 @@ void Crew::work_safely(Knowledge& knowledge) {
 void Crew::work(Knowledge& knowledge) {
   using enum Stretch::Status;
   if (to_.passages) knowledge.graph.keep_in_place();
+  if (wants_repeats()) knowledge.memo.keep_in_place();
   const std::unique_ptr<BranchWriter> writer = to_.written ? to_.branches->writer() : nullptr;
   for (;;) {
     std::unique_lock lock(mutex_);

@@ -35,7 +35,8 @@ struct Knowledge {
   BlockCache blocks;
   PathMemo memo;
   StepGraph graph{blocks};
-  // Each log has a copy for each batch of passages in the links of `graph`.
+  // Each log has a copy for each batch of passages in the links of `graph`, and of repeats in the
+  // numbers of `memo`.
   std::shared_ptr<const Unread> unread = std::make_shared<const Unread>();
 };
 
@@ -71,7 +72,15 @@ class Log {
     const Passages::Reader* reader = nullptr;
     std::shared_ptr<const Unread> unread;
   };
-  using Entry = std::variant<std::vector<Branch>, std::string, LeavingOut, Passing,
+  struct Repeating {  // as Repeats
+    std::vector<Branch> walked;
+    std::vector<Repeat> list;
+    std::uint32_t memory = 0;
+    std::span<const std::uint32_t> numbers;
+    std::span<const Branch> edges;
+    std::shared_ptr<const Unread> unread;
+  };
+  using Entry = std::variant<std::vector<Branch>, std::string, LeavingOut, Passing, Repeating,
                              std::vector<EdgeCount>, std::vector<RunCount>, Loss, Event, Progress>;
 
   void add(Entry entry);
@@ -119,6 +128,7 @@ class Crew {
   bool tell(Log::Entry& entry);
   void tell(Log::LeavingOut& batch);
   void tell(Log::Passing& batch);
+  void tell(Log::Repeating& batch);
   bool go_on_by_itself();
   std::size_t limit_by_itself() const;
   void drop_front();
@@ -133,6 +143,9 @@ class Crew {
   void add(Stretch& stretch, std::span<const Branch> batch);
   void add(Stretch& stretch, Log::Entry entry);
   void wait_for_readers(Stretch& stretch, const Knowledge& knowledge);
+  bool wants_repeats() const {
+    return to_.branches != nullptr && !to_.leave_out_jumps && to_.branches->wants_repeats();
+  }
   void recycle(std::vector<Log::Entry>& entries);
   std::string spare_text();
 

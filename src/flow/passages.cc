@@ -85,4 +85,22 @@ std::vector<Branch> Passages::last(std::size_t most, const Position& before) con
   return out;
 }
 
+std::vector<Branch> Passages::all() const {
+  std::vector<Branch> out;
+  std::size_t at = 0;
+  const auto walk_to = [&](std::size_t end) {
+    const auto part = walked.subspan(at, end - at);
+    out.insert(out.end(), part.begin(), part.end());
+    at = end;
+  };
+  std::size_t entry = 0;
+  for (const Passage& passage : list) {
+    walk_to(passage.begin);
+    append(passage, entry, out);
+    entry += passage.entries;
+  }
+  walk_to(walked.size());
+  return out;
+}
+
 }  // namespace hodo::flow

@@ -33,9 +33,7 @@ PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, b
       by_steps_(by_steps),
       out_(out),
       walker_(blocks, config, out),
-      clock_(config) {
-  if (memo_ != nullptr && out_.wants_repeats()) memo_->be_patient();
-}
+      clock_(config) {}
 
 void PathDecoder::begin(const Piece& piece, bool after_loss) {
   enter_piece(piece, 0);

@@ -130,9 +130,7 @@ class PathDecoder {
 
   // Step by step (stepping.cc).
   struct Stepper;
-  bool goes_by_steps() const {
-    return by_steps_ || (graph_ != nullptr && (memo_->gave_up() || memo_->waits()));
-  }
+  bool goes_by_steps() const { return by_steps_ || (graph_ != nullptr && memo_->waits()); }
   void go_by_steps();
   const CallJudge* judge_of_calls();
 

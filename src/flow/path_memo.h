@@ -17,6 +17,7 @@
 #include "return_stack.h"
 #include "stretch.h"
 #include "tally.h"
+#include "trial.h"
 
 namespace hodo::flow {
 
@@ -56,6 +57,12 @@ class PathMemo {
            stretches_.full() || seldom_comes_back();
   }
 
+  // From here on what is there stays where it is, as long as it is known: others may read it.
+  void keep_in_place() {
+    numbers_.reserve(kMostNumbers + kSlack);
+    edges_.reserve(kMostEdges + kSlack);
+  }
+
   const std::uint32_t* edge_ids(const Path& path) const { return numbers_.data() + path.edges; }
   std::span<const std::uint32_t> numbers() const { return numbers_; }
   const Branch* edges() const { return edges_.data(); }
@@ -79,25 +86,29 @@ class PathMemo {
     for (unsigned i = 0; i < path.pushes; ++i) returns.put(return_address(path, i));
   }
 
-  // Somebody knows what to do with a path that comes again: then it is worth more.
-  void be_patient() { judged_ = kJudgedLater; }
   // A trace begins. `again`: the decoder has had another one before, which may have been much the
   // same.
-  void begin_trace(bool again) { this_time_ = {.again = again}; }
+  void begin_trace(bool again, const Config& config) {
+    this_time_ = {.again = again};
+    trial_ = Trial(config.trial_bytes);
+  }
   // So many bytes of trace were followed by it, and so many of these in stretches that came again.
   void followed(std::size_t bytes, std::size_t in_stretches) {
     followed_ += bytes;
     this_time_.followed += bytes;
     this_time_.in_stretches += in_stretches;
+    trial_.remembered(bytes, in_stretches);
   }
+  // So many were followed by steps.
+  void stepped(std::size_t bytes) { trial_.stepped(bytes); }
   // Steps are faster than paths that come one by one: of a trace that comes again, what lies behind
-  // its first part is learned when that has been known, twice as much each time.
+  // its first part is learned when that has been known, twice as much each time, unless it was full
+  // again so soon that there is no sense in it. Of others it is tried.
   bool waits() const {
-    return this_time_.again && this_time_.followed >= kFirstPart &&
-           2 * this_time_.in_stretches < this_time_.followed;
+    if (!this_time_.again) return trial_.rests();
+    const bool known = 2 * this_time_.in_stretches >= this_time_.followed;
+    return gave_up_ || (this_time_.followed >= kFirstPart && !known);
   }
-  // It was full again so soon that steps are faster.
-  bool gave_up() const { return gave_up_; }
 
   // What the hits since the last settling come to; after it, there are none.
   const Tally& settle();
@@ -105,7 +116,9 @@ class PathMemo {
   void clear();
   // The same when it is full.
   void start_anew() {
-    gave_up_ = followed_ < kWorthRemembering;
+    const bool pays = followed_ >= kWorthRemembering;
+    if (this_time_.again) gave_up_ = !pays;
+    if (!pays) trial_.fail();
     clear();
   }
 
@@ -114,26 +127,25 @@ class PathMemo {
   static constexpr std::size_t kMostPaths = 1 << 18;
   // Paths, that it is known what trace this is.
   static constexpr std::size_t kJudged = 1 << 14;
-  static constexpr std::size_t kJudgedLater = 1 << 16;
   static constexpr std::size_t kWorthAPath = 256;  // bytes that were followed for each
   static constexpr std::size_t kWorthRemembering = kMostPaths * kWorthAPath;
   static constexpr std::size_t kFirstPart = std::size_t{1} << 20;
   static constexpr std::size_t kMostNumbers = 1 << 23;
   static constexpr std::uint32_t kNumberMask = (1 << 24) - 1;  // all that a Path can name
   static constexpr std::size_t kMostEdges = 1 << 20;
+  static constexpr std::size_t kSlack = 1 << 12;  // of what one path, or stretch, adds
 
   std::size_t slot(std::uint64_t ip, std::uint64_t key, std::uint8_t what) const {
     const std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u) ^ ((key + what) * 0xd6e8feb86659fd93u);
     return static_cast<std::size_t>(hash >> shift_);
   }
-  bool seldom_comes_back() const { return count_ >= judged_ && followed_ < count_ * kWorthAPath; }
+  bool seldom_comes_back() const { return count_ >= kJudged && followed_ < count_ * kWorthAPath; }
   Path& place_for(const Path& path);
   void grow();
   // `path` has the edge: what ran at its addresses while other code was there has another number.
   std::uint32_t number_of(const Branch& edge, const Line& line, const Path& path);
   void grow_numbers();
 
-  std::size_t judged_ = kJudged;
   std::size_t followed_ = 0;
   bool gave_up_ = false;
   struct Trace {
@@ -142,6 +154,7 @@ class PathMemo {
     std::size_t in_stretches = 0;
   };
   Trace this_time_;
+  Trial trial_{Config{}.trial_bytes};
   std::uint32_t number_ = 0;
   std::vector<Path> table_;  // open addressing, at most half full
   unsigned shift_ = 0;       // 64 - log2 of its size

@@ -257,11 +257,12 @@ bool PathDecoder::may_follow() const {
 
 void PathDecoder::follow() {
   if (memo_->full()) {
-    out_.flush();  // repeats name paths of the memory that they are of
+    out_.finish_passages();  // repeats name paths of this memory
     out_.settle(*memo_);
     memo_->start_anew();
   }
   if (goes_by_steps()) return go_by_steps();
+  out_.begin_repeats();
   Follower f(*this);
   if (out_.wants_branches()) {
     f.run<Want::branches>();

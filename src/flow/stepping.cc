@@ -481,6 +481,7 @@ void PathDecoder::go_by_steps() {
   } else if (out_.judge() != nullptr) {
     graph_->judge_by(out_.judge()->judged_by(walker_.time));
     out_.passages_of(*graph_);
+    out_.begin_passages();
     s.judging.emplace(*graph_, out_, walker_.time);
     s.run<Want::passages>();
     s.judging.reset();
@@ -507,6 +508,7 @@ void PathDecoder::go_by_steps() {
   }
   if (s.stepped && !out_.wants_branches())
     graph_->followed(8 * static_cast<std::uint64_t>(s.at - start) + 64);
+  memo_->stepped(static_cast<std::size_t>(s.at - start));
   reader_.seek(static_cast<std::size_t>(s.at - bytes_.data()));
   walker_.ip = s.ip;
   walker_.enabled = s.enabled;

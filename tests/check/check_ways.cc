@@ -1,5 +1,5 @@
-// Judges a recording by passages, in one thread and in several, by the paths that the decoder
-// remembers and branch by branch.
+// Judges a recording as hodo does, in one thread and in several, as it would be judged while it is
+// made, by passages alone, and branch by branch.
 // Exit status 0: all come to the same; 1: they do not, and the first difference is printed.
 //
 //     check_ways RECORDING
@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "hodo/check/checker.h"
+#include "hodo/session/growing.h"
 #include "hodo/session/session.h"
 
 namespace {
 
 using namespace hodo;
 
-// Does not want to hear of paths.
+// Does not want to hear of passages, nor of paths that come again.
 class EveryBranch final : public session::BranchSink {
  public:
   explicit EveryBranch(check::Checker& to) : to_(to) {}
@@ -30,27 +31,37 @@ class EveryBranch final : public session::BranchSink {
   check::Checker& to_;
 };
 
-// Wants to hear of paths, not of passages, as a check of what is still being recorded.
-class EveryPath final : public session::BranchSink {
+// Does not want to hear of paths that come again.
+class EveryPassage final : public session::BranchSink {
  public:
-  explicit EveryPath(check::Checker& to) : to_(to) {}
+  explicit EveryPassage(check::Checker& to) : to_(to) {}
   bool branches(const session::Context& context, std::span<const Branch> batch) override {
     return to_.branches(context, batch);
   }
-  bool wants_repeats() const override { return true; }
-  bool repeats(const session::Context& context, const flow::Repeats& batch) override {
-    return to_.repeats(context, batch);
+  bool wants_passages() const override { return true; }
+  flow::BranchSink::Judged judged(const session::Context& context, const Branch& branch,
+                                  std::uint64_t next) override {
+    return to_.judged(context, branch, next);
+  }
+  std::uint64_t judged_by(const session::Context& context, std::uint64_t time) override {
+    return to_.judged_by(context, time);
+  }
+  bool passages(const session::Context& context, const flow::Passages& batch) override {
+    return to_.passages(context, batch);
   }
 
  private:
   check::Checker& to_;
 };
 
+[[noreturn]] void fail(const Error& error) {
+  fmt::print(stderr, "{}\n", error.message);
+  std::exit(2);
+}
+
 void decode(session::Session& session, session::BranchSink& sink, unsigned threads = 1) {
   const auto outcome = check::decode_for_check(session, {.threads = threads}, sink);
-  if (outcome) return;
-  fmt::print(stderr, "{}\n", outcome.error().message);
-  std::exit(2);
+  if (!outcome) fail(outcome.error());
 }
 
 // All that a checker has to say, a line each.
@@ -84,6 +95,22 @@ bool same(const char* how, const std::vector<std::string>& told,
   return false;
 }
 
+// Where a recording of this kind can be judged while it is made.
+bool as_it_grows(const char* path, const check::Options& options,
+                 const std::vector<std::string>& expected) {
+  auto growing = session::Growing::open(path);
+  if (!growing) return true;
+  check::Checker checker((*growing)->session(), options);
+  for (int i = 0; i < 2; ++i) {
+    const auto other = (*growing)->refresh();
+    if (!other) fail(other.error());
+    if (*other) checker.move_to((*growing)->session());
+  }
+  if (auto more = (*growing)->decode(checker); !more) fail(more.error());
+  if (auto more = (*growing)->finish(checker); !more) fail(more.error());
+  return same("as it grows", told(checker), expected);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,24 +119,24 @@ int main(int argc, char** argv) {
     return 2;
   }
   auto session = session::Session::open({.path = argv[1]});
-  if (!session) {
-    fmt::print(stderr, "{}\n", session.error().message);
-    return 2;
-  }
+  if (!session) fail(session.error());
   // Where hodo has kept what it found out of the files, as when it checked the recording itself.
   const auto cache = text::ModuleCache::of_user();
   const check::Options options = {.cache = cache ? &*cache : nullptr};
   check::Checker by_branches(**session, options);
   EveryBranch every_branch(by_branches);
   decode(**session, every_branch);
-  check::Checker by_paths(**session, options);
-  EveryPath every_path(by_paths);
-  decode(**session, every_path);
+  check::Checker by_passages(**session, options);
+  EveryPassage every_passage(by_passages);
+  decode(**session, every_passage);
   check::Checker by_itself(**session, options);
   decode(**session, by_itself);
   check::Checker by_threads(**session, options);
   decode(**session, by_threads, 3);
-  const bool paths = same("by paths", told(by_paths), told(by_branches));
+  const bool growing = as_it_grows(argv[1], options, told(by_branches));
+  const bool passages = same("by passages", told(by_passages), told(by_branches));
   const bool threads = same("by threads", told(by_threads), told(by_branches));
-  return same("by itself", told(by_itself), told(by_branches)) && paths && threads ? 0 : 1;
+  return same("by itself", told(by_itself), told(by_branches)) && growing && passages && threads
+             ? 0
+             : 1;
 }

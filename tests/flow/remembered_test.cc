@@ -46,7 +46,7 @@ TEST(Remembered, SaysWhichBranchesAreAPathThatComesAgain) {
   trace.psb(0x1000);
   for (int i = 0; i < kRounds; ++i) trace.tnt("TTTTTT").tnt("TNTTTN").tnt("T");
   Repeated sink;
-  decode(trace.bytes(), code, {}, sink);
+  decode(trace.bytes(), code, {.trial_bytes = 0}, sink);
   EXPECT_EQ(sink.branches, 1 + kRounds * 13u);
   EXPECT_GT(sink.repeated, sink.branches - 60);
   EXPECT_LT(sink.repeated, sink.branches);

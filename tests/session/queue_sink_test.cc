@@ -98,6 +98,32 @@ TEST(QueueSink, HandsRepeatsOnWhereOneTaskRuns) {
   EXPECT_TRUE(sink.stopped());
 }
 
+// A batch of several tasks is cut, which passages cannot be.
+TEST(QueueSink, HandsPassagesOnWhereOneTaskRuns) {
+  struct Wants final : BranchSink {
+    std::size_t passed = 0;
+    bool branches(const Context&, std::span<const Branch>) override { return true; }
+    bool wants_passages() const override { return true; }
+    bool passages(const Context&, const flow::Passages& batch) override {
+      passed += batch.list.size();
+      return passed < 2;
+    }
+  };
+  LossTally losses;
+  const auto progress = [](std::uint64_t) { return true; };
+  const Occupancy several = two_turns();
+  Wants out;
+  EXPECT_FALSE(
+      QueueSink({{}, several, {}, losses, no_explanation, progress}, out).wants_passages());
+  const Occupancy one;
+  QueueSink sink({{}, one, {}, losses, no_explanation, progress}, out);
+  EXPECT_TRUE(sink.wants_passages());
+  const std::vector<flow::Passage> list = {{.branches = 1}};
+  for (int i = 0; i < 3; ++i) sink.on_passages({.list = list});
+  EXPECT_EQ(out.passed, 2u);
+  EXPECT_TRUE(sink.stopped());
+}
+
 TEST(QueueSink, StopsTheDecoderWhenNoMoreIsWanted) {
   Occupancy occupancy;
   Collect out;

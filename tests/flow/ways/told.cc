@@ -138,7 +138,6 @@ std::string difference(std::span<const std::string> said, std::span<const std::s
 }
 
 std::string difference(const Told& told, const Told& expected) {
-  if (told.paths != nullptr && !told.paths->wrong.empty()) return told.paths->wrong;
   std::string found = difference(std::span<const Branch>(told.branches), expected.branches);
   if (found.empty()) found = difference(std::span<const std::string>(told.others), expected.others);
   if (!found.empty()) return found;

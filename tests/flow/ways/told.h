@@ -33,10 +33,6 @@ inline bool is_left_out(const Branch& b) {
 
 // Everything that a sink is told, in one order.
 struct Told : BranchSink {
-  Told() = default;
-  explicit Told(Paths& to) : paths(&to) {}
-
-  Paths* paths = nullptr;
   bool leaves_out = false;
   std::vector<Branch> branches;
   std::vector<std::string> others;  // "LOSS ..." and "EVENT ...",
@@ -84,8 +80,6 @@ struct Told : BranchSink {
   std::size_t left_branches = 0;
   std::uint32_t left_insns = 0;
 
-  bool wants_repeats() const override { return paths != nullptr; }
-  void on_repeats(const Repeats& batch) override { on_branches(paths->hear(batch)); }
   void on_loss(const Loss& loss) override {
     tell({"loss " + std::string(name(loss.cause)), loss.reason},
          {loss.offset, loss.skipped, loss.last_ip, loss.ip, loss.time});

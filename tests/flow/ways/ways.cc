@@ -53,9 +53,8 @@ std::string threads_differ(PieceSource& stream, const image::CodeSource& code, C
 std::string decoding_differs(PieceSource& stream, const image::CodeSource& code,
                              const Config& config, const Told& expected) {
   Decoder decoder(code, config);
-  Paths paths;
   for (const char* what : {"first pass: ", "remembering: ", "remembering again: "}) {
-    Told told(paths);
+    Told told;
     told.stats = decoder.decode(stream, told);
     if (const std::string found = difference(told, expected); !found.empty()) return what + found;
   }
@@ -78,8 +77,10 @@ std::string decoding_differs(PieceSource& stream, const image::CodeSource& code,
     const std::string counted_again = difference(decoder.count(stream, unread), expected.stats);
     if (!counted_again.empty()) return "counting behind leaving out: " + counted_again;
   }
+  Config by_steps = config;
+  by_steps.trial_bytes = Config{}.trial_bytes;
   const std::string counted_first =
-      difference(Decoder(code, config).count(stream, unread), expected.stats);
+      difference(Decoder(code, by_steps).count(stream, unread), expected.stats);
   return counted_first.empty() ? "" : "counting first: " + counted_first;
 }
 
@@ -113,18 +114,22 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   Config quick = config;
   quick.want_instructions = false;
   WholeStream whole(pieces);
-  const std::string decoded = decoding_differs(whole, code, quick, expected);
+  Config remembering = quick;
+  remembering.trial_bytes = 0;
+  const std::string decoded = decoding_differs(whole, code, remembering, expected);
   if (!decoded.empty()) return decoded;
+  Config tried = quick;
+  tried.trial_bytes = 8;  // now by steps, now by what is remembered
   InRounds rounds(pieces);
   const std::string sliced = slices_differ(whole, rounds, code, quick, expected);
   if (!sliced.empty()) return "slices: " + sliced;
   for (const std::size_t parts : {std::size_t{7}, std::size_t{100}}) {
-    const std::string grown = growing_differs(pieces, code, quick, parts);
+    const std::string grown = growing_differs(pieces, code, tried, parts);
     if (!grown.empty()) return grown;
   }
   const std::string covered = covering_differs(pieces, code, config);
   if (!covered.empty() || !has_several_psbs(pieces)) return covered;
-  const std::string in_rounds = decoding_differs(rounds, code, quick, expected);
+  const std::string in_rounds = decoding_differs(rounds, code, tried, expected);
   if (!in_rounds.empty()) return "rounds: " + in_rounds;
   const std::string marked = marking_differs(whole, rounds, code, quick);
   if (!marked.empty()) return "rounds: " + marked;
@@ -132,7 +137,7 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   if (!part.empty()) return part;
   const std::string threads = threads_differ(whole, code, quick, expected);
   if (!threads.empty()) return threads;
-  const std::string both = threads_differ(rounds, code, quick, expected);
+  const std::string both = threads_differ(rounds, code, tried, expected);
   return both.empty() ? "" : "rounds: " + both;
 }
 

@@ -50,6 +50,9 @@ struct Config {
   // after on_progress() ended the decoding). Each takes this many bytes of trace at a time.
   unsigned threads = 1;
   std::size_t thread_bytes = 256 << 10;
+  // So many bytes are followed by what is remembered of paths to learn them, and as many to see
+  // whether it pays in this trace.
+  std::size_t trial_bytes = 64 << 10;
 
   bool want_not_taken = false;     // emit conditional branches that fell through
   bool want_instructions = false;  // call on_instructions: slow, for comparison with other decoders
@@ -246,6 +249,7 @@ struct Passages {
   void append(const Passage& passage, std::size_t first, std::vector<Branch>& out) const;
   // The last branches before a position, at most `most`.
   std::vector<Branch> last(std::size_t most, const Position& before) const;
+  std::vector<Branch> all() const;
 
  private:
   void append_last(const Passage& passage, std::size_t behind, std::size_t most,
@@ -290,7 +294,8 @@ class BranchSink : public Listener {
   virtual void on_transfers(const Transfers&) {}
   // For sinks to which a branch is nothing once they have judged it, but for the calls that it
   // opens and closes: those of which judged() says so may come as passages, on_passages() is called
-  // in the place of on_branches(), also where repeats are wanted.
+  // in the place of on_branches(). Where repeats are wanted, too, on_repeats() may be called
+  // instead.
   virtual bool wants_passages() const { return false; }
   enum class Judged : std::uint8_t {
     later,   // it has to come first

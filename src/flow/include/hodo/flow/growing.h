@@ -16,6 +16,8 @@ namespace hodo::flow {
 // At a PSB a decoder can pause and go on. What lies behind the last one is decoded at once too, and
 // again with the bytes that follow; what was told of it is not told twice. So at most one PSB
 // period is decoded again each time, and that many bytes are kept.
+//
+// All sinks between one replace() and the next either judge, and alike, or do not.
 class GrowingDecoder {
  public:
   // `code` must outlive the decoder, or be replaced.
