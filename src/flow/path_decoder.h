@@ -40,7 +40,7 @@ class PathDecoder {
  public:
   // All must outlive the decoder. Time goes on from piece to piece. `memo` may be null: everything
   // is walked. With a graph the path can be followed by its steps, and then the memo is only for
-  // the rest: from the beginning with `by_steps`, else when the memo gives up or waits.
+  // the rest: all the time with `by_steps`, else while the memo waits.
   PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, bool by_steps,
               const Config& config, Output& out);
 
