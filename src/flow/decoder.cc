@@ -97,7 +97,7 @@ class Decoder::Impl {
     if (to.edges != nullptr || to.runs != nullptr) want_times();
     const std::uint64_t at_once = to_take_at_once(config, to);
     begin_trace();
-    const bool by_steps = goes_by_steps(to);
+    const bool by_steps = to.wants_steps();
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
     PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, &own.graph,
@@ -148,11 +148,6 @@ class Decoder::Impl {
         one->graph.clear();
       }
     }
-  }
-
-  // From beginning to end; else while what is remembered does not pay.
-  static bool goes_by_steps(const Receivers& to) {
-    return to.leave_out_jumps || (to.passages && !to.branches->wants_repeats());
   }
 
   // Counts are settled at the end of what a thread takes: not too often.

@@ -205,10 +205,10 @@ class GrowingDecoder::Impl {
                       .lost_before = lost_before_,
                       .altered_before = altered_before_};
     Untold untold(sink, told_, last);
-    const bool passages = sink.wants_passages();
-    Output out(config_, {.listener = untold, .branches = &untold, .passages = passages});
-    PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, &knowledge_->graph,
-                        passages && !sink.wants_repeats(), config_, out);
+    const Receivers to{.listener = untold, .branches = &untold, .passages = sink.wants_passages()};
+    Output out(config_, to);
+    PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, &knowledge_->graph, to.wants_steps(),
+                        config_, out);
     enter(decoder, piece);
     if (!last) decoder.expect_more();
     bool more = true;

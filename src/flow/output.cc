@@ -11,7 +11,7 @@ Output::Output(const Config& config, const Receivers& to)
       to_(to),
       batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce),
       lines_(to.runs == nullptr ? 0 : batch_.size()),
-      wants_repeats_(to.branches != nullptr && !to.leave_out_jumps && to.branches->wants_repeats()),
+      wants_repeats_(to.wants_repeats()),
       wants_lines_(to.branches != nullptr && to.leave_out_jumps && to.branches->wants_lines()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
   if (to.leave_out_jumps) transfers_.open();

@@ -37,6 +37,12 @@ struct Receivers {
     ~Readers() = default;
   };
   Readers* readers = nullptr;
+
+  bool wants_repeats() const {
+    return branches != nullptr && !leave_out_jumps && branches->wants_repeats();
+  }
+  // Steps from beginning to end; else while what is remembered does not pay.
+  bool wants_steps() const { return leave_out_jumps || (passages && !wants_repeats()); }
 };
 
 class StepGraph;

@@ -196,7 +196,7 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
                      .reader = batch.reader,
                      .unread = knowledge_.unread});
   }
-  bool wants_repeats() const override { return crew_.wants_repeats(); }
+  bool wants_repeats() const override { return crew_.to_.wants_repeats(); }
   void on_repeats(const Repeats& batch) override {
     add(Log::Repeating{.walked = {batch.walked.begin(), batch.walked.end()},
                        .list = {batch.list.begin(), batch.list.end()},
@@ -531,7 +531,7 @@ void Crew::work_safely(Knowledge& knowledge) {
 void Crew::work(Knowledge& knowledge) {
   using enum Stretch::Status;
   if (to_.passages) knowledge.graph.keep_in_place();
-  if (wants_repeats()) knowledge.memo.keep_in_place();
+  if (to_.wants_repeats()) knowledge.memo.keep_in_place();
   const std::unique_ptr<BranchWriter> writer = to_.written ? to_.branches->writer() : nullptr;
   for (;;) {
     std::unique_lock lock(mutex_);

@@ -143,9 +143,6 @@ class Crew {
   void add(Stretch& stretch, std::span<const Branch> batch);
   void add(Stretch& stretch, Log::Entry entry);
   void wait_for_readers(Stretch& stretch, const Knowledge& knowledge);
-  bool wants_repeats() const {
-    return to_.branches != nullptr && !to_.leave_out_jumps && to_.branches->wants_repeats();
-  }
   void recycle(std::vector<Log::Entry>& entries);
   std::string spare_text();
 

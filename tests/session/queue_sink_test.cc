@@ -73,55 +73,52 @@ TEST(QueueSink, HandsOnOnlyWhatIsSelected) {
   EXPECT_EQ(losses.lines().size(), 1u);
 }
 
-// Paths that come again are said of one task's branches alone: a batch of several is cut.
-TEST(QueueSink, HandsRepeatsOnWhereOneTaskRuns) {
-  struct Wants final : BranchSink {
-    std::size_t repeated = 0;
-    bool branches(const Context&, std::span<const Branch>) override { return true; }
-    bool wants_repeats() const override { return true; }
-    bool repeats(const Context&, const flow::Repeats& batch) override {
-      repeated += batch.list.size();
-      return repeated < 2;
-    }
-  };
+// What is not written out is of one task's branches alone: a batch of several is cut.
+struct WantsTwo final : BranchSink {
+  std::size_t repeated = 0;
+  std::size_t passed = 0;
+  bool branches(const Context&, std::span<const Branch>) override { return true; }
+  bool wants_repeats() const override { return true; }
+  bool repeats(const Context&, const flow::Repeats& batch) override {
+    repeated += batch.list.size();
+    return repeated < 2;
+  }
+  bool wants_passages() const override { return true; }
+  bool passages(const Context&, const flow::Passages& batch) override {
+    passed += batch.list.size();
+    return passed < 2;
+  }
+};
+
+TEST(QueueSink, HasNeitherRepeatsNorPassagesWhereSeveralTasksRun) {
   LossTally losses;
-  const auto progress = [](std::uint64_t) { return true; };
   const Occupancy several = two_turns();
-  Wants out;
-  EXPECT_FALSE(QueueSink({{}, several, {}, losses, no_explanation, progress}, out).wants_repeats());
-  const Occupancy one;
-  QueueSink sink({{}, one, {}, losses, no_explanation, progress}, out);
-  EXPECT_TRUE(sink.wants_repeats());
-  const std::vector<flow::Repeat> list = {{.path = 4, .count = 1}};
-  for (int i = 0; i < 3; ++i) sink.on_repeats({.list = list, .memory = 1});
-  EXPECT_EQ(out.repeated, 2u);
-  EXPECT_TRUE(sink.stopped());
+  WantsTwo out;
+  const QueueSink sink(
+      {{}, several, {}, losses, no_explanation, [](std::uint64_t) { return true; }}, out);
+  EXPECT_FALSE(sink.wants_repeats());
+  EXPECT_FALSE(sink.wants_passages());
 }
 
-// A batch of several tasks is cut, which passages cannot be.
-TEST(QueueSink, HandsPassagesOnWhereOneTaskRuns) {
-  struct Wants final : BranchSink {
-    std::size_t passed = 0;
-    bool branches(const Context&, std::span<const Branch>) override { return true; }
-    bool wants_passages() const override { return true; }
-    bool passages(const Context&, const flow::Passages& batch) override {
-      passed += batch.list.size();
-      return passed < 2;
-    }
-  };
+TEST(QueueSink, HandsRepeatsAndPassagesOnWhereOneTaskRuns) {
   LossTally losses;
   const auto progress = [](std::uint64_t) { return true; };
-  const Occupancy several = two_turns();
-  Wants out;
-  EXPECT_FALSE(
-      QueueSink({{}, several, {}, losses, no_explanation, progress}, out).wants_passages());
   const Occupancy one;
-  QueueSink sink({{}, one, {}, losses, no_explanation, progress}, out);
-  EXPECT_TRUE(sink.wants_passages());
-  const std::vector<flow::Passage> list = {{.branches = 1}};
-  for (int i = 0; i < 3; ++i) sink.on_passages({.list = list});
+  WantsTwo out;
+  QueueSink of_repeats({{}, one, {}, losses, no_explanation, progress}, out);
+  QueueSink of_passages({{}, one, {}, losses, no_explanation, progress}, out);
+  EXPECT_TRUE(of_repeats.wants_repeats());
+  EXPECT_TRUE(of_passages.wants_passages());
+  const std::vector<flow::Repeat> repeats = {{.path = 4, .count = 1}};
+  const std::vector<flow::Passage> passages = {{.branches = 1}};
+  for (int i = 0; i < 3; ++i) {
+    of_repeats.on_repeats({.list = repeats, .memory = 1});
+    of_passages.on_passages({.list = passages});
+  }
+  EXPECT_EQ(out.repeated, 2u);
   EXPECT_EQ(out.passed, 2u);
-  EXPECT_TRUE(sink.stopped());
+  EXPECT_TRUE(of_repeats.stopped());
+  EXPECT_TRUE(of_passages.stopped());
 }
 
 TEST(QueueSink, StopsTheDecoderWhenNoMoreIsWanted) {

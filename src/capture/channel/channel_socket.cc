@@ -193,6 +193,11 @@ Result<NewChannel> Connections::open_channel(const relay::Hello& hello, std::int
 
 void NewChannel::answer() const { send_descriptor(socket.get(), file.get()); }
 
+void NewChannel::say_done() const {
+  const char done = 0;
+  static_cast<void>(send(socket.get(), &done, 1, MSG_NOSIGNAL));
+}
+
 void NewChannel::answer_with_mappings() const {
   if (sender == 0) return;
   const std::string path = "/proc/" + std::to_string(sender) + "/maps";

@@ -22,6 +22,8 @@ struct NewChannel {
   std::int32_t sender = 0, connected = 0;
   // Hands the memory over; the other end waits for it. Without, it goes on unrecorded.
   void answer() const;
+  // To what waits only until something is done.
+  void say_done() const;
   // To Start::mappings: those of the process that sent this, if it can be told which that is.
   void answer_with_mappings() const;
 };

@@ -1,7 +1,7 @@
 // What channels ask of who holds threads with ptrace: the engine is not in a program that a
 // recorded thread executes until somebody puts it there, a process that dies cannot show its other
-// threads by itself, and one that another is to trace has to be rid of the engine
-// until that has left.
+// threads by itself, and one that another is to trace has to be rid of the engine until that has
+// left.
 #pragma once
 
 #include <sys/types.h>

@@ -92,8 +92,7 @@ void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
 void ThreadChannels::let_go_of_files(const NewChannel& asked) {
   drain(true);
   if (!file_error_) keep(sideband_.let_go(asked.hello.device));
-  const char done = 0;
-  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
+  asked.say_done();
 }
 
 bool ThreadChannels::may_come_yet(pid_t pid) const {
@@ -108,8 +107,7 @@ bool ThreadChannels::shares_memory(pid_t pid) const {
 
 void ThreadChannels::hold_files(const NewChannel& asked) {
   drain(false);
-  const char done = 0;
-  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
+  asked.say_done();
 }
 
 // A program may delete what another one ran that has ended: files that are mapped are opened first.
@@ -135,8 +133,7 @@ void ThreadChannels::hold_stopped(const NewChannel& asked) {
   // None says so for another.
   if (new_programs_ == nullptr || asked.sender != asked.hello.pid) return;
   new_programs_->hold_stopped(asked.hello.pid, asked.hello.tid);
-  const char done = 0;
-  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
+  asked.say_done();
 }
 
 void ThreadChannels::add(NewChannel asked) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,11 +16,6 @@ namespace hodo::capture {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;  // ns
-
-void say_done(const NewChannel& asked) {
-  const char done = 0;
-  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
-}
 
 // 0: there is none.
 pid_t traced_of(const NewChannel& asked) {
@@ -91,7 +85,7 @@ void TracedProcesses::move(pid_t pid, auto how) {
 
 void TracedProcesses::let_go(NewPrograms& programs, const NewChannel& asked, pid_t traced) {
   const bool itself = asked.hello.traced == 0;
-  if (itself) say_done(asked);
+  if (itself) asked.say_done();
   Away away{.pid = traced,
             .pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, traced, 0))),
             .memory = Fd(open(fmt::format("/proc/{}/mem", traced).c_str(), O_RDONLY | O_CLOEXEC)),
@@ -103,7 +97,7 @@ void TracedProcesses::let_go(NewPrograms& programs, const NewChannel& asked, pid
   if (!gone) return;
   back_.erase(traced);
   away_.push_back(std::move(away));
-  if (!itself) say_done(asked);
+  if (!itself) asked.say_done();
 }
 
 // To look at a process of many threads takes a while.
