@@ -68,7 +68,9 @@ void moved(ThreadArea& area, std::uint64_t start) {
   note_moved(r.rdi, r.rsi, start, r.rdx);
   forget(r.rdi, r.rsi);
   forget(start, r.rdx);
-  if ((protection_of(start) & PROT_EXEC) != 0) report_granted(area, start, r.rdx);
+  if ((protection_of(start) & PROT_EXEC) == 0) return;
+  report_files(area, false);  // whatever had been written to it came along
+  report_granted(area, start, r.rdx);
 }
 
 void got_rights(ThreadArea& area) {

@@ -94,7 +94,7 @@ class TextSource final : public EdgeRule {
 class TextTarget final : public EdgeRule {
  public:
   TextTarget() : EdgeRule(RuleId::text_target) {}
-  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+  std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     if (!edge.from.known() || edge.from.kept || edge.to.address == 0) return std::nullopt;
     if (!is_text_branch(edge.branch) && !is_forged_event(edge.branch)) return std::nullopt;
     if ((edge.branch.flags & kNotTaken) != 0) return std::nullopt;
@@ -102,27 +102,37 @@ class TextTarget final : public EdgeRule {
     if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
     std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);
     if (edge.mode == isa::Mode::bits32) target &= 0xffffffff;
-    if (target == edge.to.address) return judge_image(edge);
+    if (target == edge.to.address) return judge_image(edge, locator);
     return Verdict{.reason = fmt::format("its encoding says {:#x}", target),
                    .facts = {{.what = "text says", .address = target}}};
   }
 
  private:
-  // A distance leads to what was linked with the branch.
-  static std::optional<Verdict> judge_image(const Edge& edge) {
-    if (!edge.to.known() || edge.to.kept || lie_together(edge.from, edge.to)) return std::nullopt;
-    if (is_as_meant(edge)) return std::nullopt;
-    return Verdict{.reason = edge.to.module == edge.from.module
-                                 ? "another part of the file is mapped over what is meant"
-                                 : fmt::format("{} is mapped over what is meant",
-                                               text::file_name(edge.to.path)),
+  // A distance leads to what was linked with the branch: no other text is there, nor memory with
+  // other code in it.
+  static std::optional<Verdict> judge_image(const Edge& edge, Locator& locator) {
+    const bool memory = edge.to.kind == End::Kind::no_file;
+    if (!memory && (!edge.to.known() || lie_together(edge.from, edge.to))) return std::nullopt;
+    if (is_as_meant(edge, memory || edge.to.kept, locator)) return std::nullopt;
+    std::string reason = "memory with other code is where what is meant should be";
+    if (!memory) {
+      reason = edge.to.module == edge.from.module
+                   ? "another part of the file is mapped over what is meant"
+                   : fmt::format("{} is mapped over what is meant", text::file_name(edge.to.path));
+    }
+    return Verdict{.reason = std::move(reason),
                    .facts = {{.what = "text means", .text = meant(edge)}}};
   }
 
-  // By another name of the same file, for one.
-  static bool is_as_meant(const Edge& edge) {
+  // By another name of the same file, for one, or a copy in larger pages. `kept`: the recording has
+  // the bytes that ran; of none it is not known.
+  static bool is_as_meant(const Edge& edge, bool kept, Locator& locator) {
     const auto meant = edge.from.module->bytes(meant_place(edge));
-    const auto there = edge.to.module->bytes(edge.to.vaddr);
+    const auto ran = kept ? locator.bytes(edge.space, edge.to.address, edge.branch.time, kPage)
+                          : std::vector<std::uint8_t>();
+    if (kept && ran.empty()) return true;
+    const auto there =
+        kept ? std::span<const std::uint8_t>(ran) : edge.to.module->bytes(edge.to.vaddr);
     const std::size_t size =
         std::min({kPage - edge.to.address % kPage, there.size(), meant.size()});
     return size != 0 && std::ranges::equal(meant.first(size), there.first(size));
