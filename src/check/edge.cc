@@ -527,7 +527,10 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (switches && same_file && (out & kElse) == 0 && may_be_handler(edge.to)) {
     out |= kToLabel;
   }
-  if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
+  // What its resolver has found is called by name, and the program's entry point begins it.
+  const bool calls_on = by_jump && (out & (kFromSwitch | kFromResolver | kToImage)) == 0;
+  if (other_file && (edge.branch.kind == BranchKind::icall || calls_on) &&
+      is_dynamic_linker(*edge.from.module)) {
     out |= kFromLinker;
   }
   const bool enters = edge.branch.kind == BranchKind::ijmp && (out & kToFunction) != 0;

@@ -154,9 +154,7 @@ void History::follow(const Step& step) {
       }
       step.thread.returns.end();
       if ((step.edge.facts & kToLoader) != 0) begin_loading(step);
-      if ((step.edge.facts & kFromLinker) != 0) {
-        tell({.what = Happening::What::from_linker, .step = step});
-      }
+      tell_linkers(step);
       if (branch.kind == BranchKind::icall) {
         follow_binding(step);
         return follow_jump(step);
@@ -165,6 +163,7 @@ void History::follow(const Step& step) {
       return;
     case BranchKind::ijmp:
       if (step.edge.returns) return follow_return(step);
+      tell_linkers(step);
       follow_binding(step);
       follow_switch(step);
       if (enters_twice(step.edge.facts)) stack.enter_twice();
@@ -181,6 +180,11 @@ void History::begin_loading(const Step& step) {
   Thread& thread = step.thread;
   thread.loader_call = step.edge.next;
   thread.loader_attack = thread.attack.position == step.position() ? thread.attack.number : 0;
+}
+
+void History::tell_linkers(const Step& step) {
+  if ((step.edge.facts & kFromLinker) == 0) return;
+  tell({.what = Happening::What::from_linker, .step = step});
 }
 
 void History::follow_return(const Step& step) {

@@ -40,6 +40,7 @@ class History {
   };
   void begin_loading(const Step& step);
   void follow_return(const Step& step);
+  void tell_linkers(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
   void follow_binding(const Step& step);

@@ -15,15 +15,16 @@ enum PathFact : std::uint32_t {
   // kToReturnSite: `to` is behind a call that returns twice, setjmp or getcontext. Else, and of a
   // call: such a function is entered.
   kToSetjmp = 1 << 4,
-  kToLanding = 1 << 5,      // or restores_frame() of `to`
-  kToFunction = 1 << 6,     // a function's start
-  kToLabel = 1 << 11,       // an address that is written down, inside of a function
-  kToSigreturn = 1 << 7,    // the code at `to` does a sigreturn
-  kToImage = 1 << 8,        // the entry point of a file
-  kFromLongjmp = 1 << 12,   // kFromSwitch, of a file that defines longjmp
-  kUnjudged = 1 << 9,       // nothing is known about one of the ends
-  kSigreturn = 1 << 10,     // `from` is the system call of code that does a sigreturn
-  kFromLinker = 1 << 13,    // the dynamic linker calls a function of another file
+  kToLanding = 1 << 5,     // or restores_frame() of `to`
+  kToFunction = 1 << 6,    // a function's start
+  kToLabel = 1 << 11,      // an address that is written down, inside of a function
+  kToSigreturn = 1 << 7,   // the code at `to` does a sigreturn
+  kToImage = 1 << 8,       // the entry point of a file
+  kFromLongjmp = 1 << 12,  // kFromSwitch, of a file that defines longjmp
+  kUnjudged = 1 << 9,      // nothing is known about one of the ends
+  kSigreturn = 1 << 10,    // `from` is the system call of code that does a sigreturn
+  // The dynamic linker calls a function of another file, also by a jump as it ends.
+  kFromLinker = 1 << 13,
   kToLoader = 1 << 14,      // dlopen or its like, through a pointer
   kOpensNothing = 1 << 15,  // a call of code that takes its return address off the stack first
   kToSensitive = 1 << 16,   // is_sensitive()
