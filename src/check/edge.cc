@@ -442,7 +442,11 @@ Edge Locator::locate(std::uint32_t space, const Branch& seen) {
     const auto insn = isa::decode(code, branch.from, edge.mode);
     if (insn) edge.next = behind_call(code, *insn, branch.from, edge.mode);
     const bool interrupted = branch.kind > BranchKind::ret;  // by whatever it may be
-    if (insn && interrupted && is_near(insn->cls)) edge.facts = kFromNear;
+    if (insn && interrupted) {
+      if (is_near(insn->cls)) edge.facts = kFromNear;
+      if (insn->cls == isa::InsnClass::far_ret) edge.far_return = FarReturn::retf;
+      if (insn->cls == isa::InsnClass::iret) edge.far_return = FarReturn::iret;
+    }
     edge.popped_return = branch.kind == BranchKind::ijmp && edge.from.known() &&
                          edge.mode == isa::Mode::bits64 &&
                          ends_popped_return(bytes(space, branch.from - text::kBeforePoppedJump,

@@ -162,7 +162,7 @@ void History::follow(const Step& step) {
       step.thread.jumps.end();
       return;
     case BranchKind::ijmp:
-      if (step.edge.returns) return follow_return(step);
+      if (step.edge.returns) return follow_return(step, step.edge.facts);
       tell_linkers(step);
       follow_binding(step);
       follow_switch(step);
@@ -170,7 +170,11 @@ void History::follow(const Step& step) {
       if ((step.edge.facts & kPlantsReturn) != 0) plant(step);
       return follow_jump(step);
     case BranchKind::ret:
-      return follow_return(step);
+      return follow_return(step, step.edge.facts);
+    case BranchKind::iret:
+      if (branch.from == 0 || branch.to == 0 || is_kernel(branch.from) || is_kernel(branch.to))
+        return follow_absence(step);
+      return follow_far_return(step, FarReturn::iret);
     default:
       return follow_absence(step);
   }
@@ -187,11 +191,19 @@ void History::tell_linkers(const Step& step) {
   tell({.what = Happening::What::from_linker, .step = step});
 }
 
-void History::follow_return(const Step& step) {
+// IRET takes the stack pointer and the flags, too: it may go on with another stack, or with what a
+// handler interrupted.
+void History::follow_far_return(const Step& step, FarReturn how) {
+  PathFacts facts = step.edge.facts;
+  const End to = locator_.end(step.context.space, step.branch.to, step.branch.time);
+  if (how == FarReturn::iret) facts |= kFromSwitch | (to.has(text::kInsn) ? kResumes : PathFact{});
+  follow_return(step, facts);
+}
+
+void History::follow_return(const Step& step, PathFacts facts) {
   Thread& thread = step.thread;
   thread.jumps.end();
   const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
-  PathFacts facts = step.edge.facts;
   if ((facts & kFromSwitch) != 0) {
     if (is_uncalled(step)) facts |= kToUncalled;
     if (is_shared(step)) facts |= kShared;
@@ -298,6 +310,7 @@ void History::follow_absence(const Step& step) {
     const std::uint64_t done = done_unseen ? step.edge.next : branch.from;
     const std::uint64_t again = !call ? done : next > branch.from ? next - 2 : branch.from;
     stack.leave(next, again, step.edge.facts);
+    step.thread.far_return = step.edge.far_return;
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
     return;
@@ -320,6 +333,11 @@ void History::come_back(const Step& step) {
   makers_.see_return(step);
   thread.system_call.reset();
   pasts_.see(space, step.branch.time);
+  const FarReturn far = std::exchange(thread.far_return, FarReturn::none);
+  if (far != FarReturn::none && thread.stack.is_put_elsewhere(step.branch.to)) {
+    thread.stack.end_absence();
+    return follow_far_return(step, far);
+  }
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
   if (thread.stack.is_put_elsewhere(step.branch.to)) tell_handler(step);

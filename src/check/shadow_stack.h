@@ -130,6 +130,9 @@ class ShadowStack {
   // And is back.
   Verdict enter(std::uint64_t to, PathFacts facts);
 
+  // What it left by was a branch: it leads on, and was not away.
+  void end_absence() { away_.reset(); }
+
   // While away by a sigreturn: where it leads if the handler did not change that. Else nullopt.
   std::optional<std::uint64_t> interrupted() const;
 

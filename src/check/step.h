@@ -51,7 +51,9 @@ struct Thread {
   std::uint64_t loader_call = 0;      // behind the last call of dlopen through a pointer
   std::uint64_t loader_attack = 0;    // the attack that this call is a step of, or 0
   std::optional<Branch> system_call;  // the one that the thread is in
-  std::vector<Binding> bindings;      // the last that began last
+  // The path stopped at such an instruction, which may be what leads on.
+  FarReturn far_return = FarReturn::none;
+  std::vector<Binding> bindings;  // the last that began last
 };
 
 struct Batch {
