@@ -256,6 +256,7 @@ class ShadowStack {
   bool take_other_stack(std::uint64_t to);
   bool is_nothing_known_below() const;
   std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;
+  bool may_end_handler(PathFacts facts, const Landings* landings) const;
   Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);
   Verdict mismatch(std::uint64_t to, PathFacts facts, const Landings* landings);
   bool resume_interrupted(std::uint64_t to);

@@ -17,7 +17,7 @@ namespace {
 // What makecontext, a coroutine library, or whoever left a stack can have put there. A function
 // whose address is nowhere to be had is no coroutine's, and none begins by system().
 bool begins_stack(PathFacts facts) {
-  if ((facts & (kUnjudged | kToSigreturn)) != 0) return true;
+  if ((facts & kUnjudged) != 0) return true;
   if ((facts & kToFunction) != 0) return (facts & (kToSensitive | kToUntaken)) == 0;
   return (facts & kToReturnSite) != 0 && (facts & kToUncalled) == 0;
 }
@@ -106,6 +106,16 @@ void ShadowStack::leave_above(std::size_t depth) {
   cut(depth);
 }
 
+// Whether some handler may not have ended yet, on whatever stack: what a sigreturn needs.
+bool ShadowStack::may_end_handler(PathFacts facts, const Landings* landings) const {
+  const auto handles = [](const Stack& stack) {
+    return std::ranges::any_of(stack.frames, &Frame::signal);
+  };
+  const bool all =
+      current_.whole && landings != nullptr && landings->saw_all() && (facts & kShared) == 0;
+  return !all || handles(current_) || std::ranges::any_of(parked_, handles);
+}
+
 ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
                                             const Landings* landings) {
   if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
@@ -115,10 +125,13 @@ ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
       go_to_label(to, facts, *landings, ToLabel::by_return)) {
     return std::nullopt;
   }
-  if (begins_stack(facts)) {
+  if ((facts & kToSigreturn) != 0 ? may_end_handler(facts, landings) : begins_stack(facts)) {
     park();
     current_.begun = (facts & (kToFunction | kShared)) != 0;
     return std::nullopt;
+  }
+  if ((facts & kToSigreturn) != 0) {
+    return nowhere("changes the stack and returns to a sigreturn without a signal");
   }
   if ((facts & kToSensitive) != 0) {
     return nowhere("changes the stack and returns into a function that only calls should reach");

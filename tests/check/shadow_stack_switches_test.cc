@@ -26,6 +26,25 @@ TEST_F(Stack, CoroutinesAreResumedWhereTheyWereLeft) {
   EXPECT_EQ(ret(1), "");
 }
 
+// An exchanged stack that returns to a sigreturn makes up what the kernel would have saved.
+TEST_F(Stack, ASwitchToASigreturnNeedsAHandler) {
+  constexpr PathFacts kToRestorer = kFromSwitch | kToFunction | kToSigreturn;
+  const auto switches = [&](PathFacts facts) { return grade(stack.ret(kRestorer, facts, &pads)); };
+  calls({1, 2});
+  const ShadowStack before = stack;
+  EXPECT_EQ(switches(kToRestorer), "impossible");
+  stack = before;
+  EXPECT_EQ(switches(kToRestorer | kShared), "") << "another thread may have left it";
+  stack = before;
+  pads.whole = false;
+  EXPECT_EQ(switches(kToRestorer), "") << "unseen";
+  pads.whole = true;
+  stack = before;
+  interrupted(77);
+  calls({3});
+  EXPECT_EQ(switches(kToRestorer), "") << "a handler is open";
+}
+
 TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
   calls({1});
   for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
