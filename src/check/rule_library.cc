@@ -1,8 +1,11 @@
 // library.injected: libraries that the program does not depend on and did not ask for.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "history_rules.h"
@@ -15,10 +18,16 @@ Verdict stranger(std::string reason, std::string_view path) {
   return {.grade = Grade::unusual, .reason = std::move(reason), .cause = std::string(path)};
 }
 
-// The dynamic linker hands over to the program: all that is mapped now came before its first
-// instruction. What came behind `first_call`, the linker's first call of a constructor or of what
-// chooses a function, was asked for by such: libraries that are preloaded are mapped before.
-std::vector<Verdict> mapped_before(const Step& step, std::uint64_t first_call, Locator& locator) {
+struct Before {
+  std::string path;
+  Verdict verdict;
+};
+
+// The program has not run yet: all that is mapped now came before its first instruction. What came
+// behind `first_call`, the linker's first call of a constructor or of what chooses a function, was
+// asked for by such: libraries that are preloaded are mapped before.
+std::vector<Before> mapped_before(const Step& step, const text::Module* program,
+                                  std::uint64_t first_call, Locator& locator) {
   const std::uint32_t space = step.context.space;
   auto files = locator.regions().files(space, step.branch.time);
   if (files.empty()) return {};
@@ -27,9 +36,8 @@ std::vector<Verdict> mapped_before(const Step& step, std::uint64_t first_call, L
   const std::uint64_t alone = locator.regions().next_thread(space, files.front().since);
   std::erase_if(files, [&](const auto& file) { return file.since >= alone; });
   const Scope scope(files, locator.modules());
-  const End to = locator.end(space, step.branch.to, step.branch.time);
-  if (scope.program() == nullptr || to.module != scope.program()) return {};
-  std::vector<Verdict> out;
+  if (scope.program() == nullptr || (program != nullptr && program != scope.program())) return {};
+  std::vector<Before> out;
   for (const auto& [loaded, brings] : scope.strangers()) {
     if (loaded.since > first_call) continue;
     Verdict verdict =
@@ -40,7 +48,7 @@ std::vector<Verdict> mapped_before(const Step& step, std::uint64_t first_call, L
     for (const std::string_view path : brings) {
       verdict.facts.push_back({.what = "which needs", .text = std::string(path)});
     }
-    out.push_back(std::move(verdict));
+    out.push_back({.path = std::string(loaded.path), .verdict = std::move(verdict)});
   }
   return out;
 }
@@ -78,23 +86,49 @@ class LibraryInjected final : public HistoryRule {
     const std::uint32_t space = happening.step.context.space;
     switch (happening.what) {
       case Happening::What::begins:
-        first_calls_.erase(space);
+        starts_[space] = {.begins = true};
         return {};
       case Happening::What::to_program: {
-        const auto first = first_calls_.find(space);
-        const std::uint64_t time =
-            first == first_calls_.end() ? session::Regions::kNever : first->second;
-        return mapped_before(happening.step, time, locator);
+        const Step& step = happening.step;
+        const End to = locator.end(space, step.branch.to, step.branch.time);
+        starts_[space].begins = false;
+        return to.known() ? preloaded(step, to.module, locator) : std::vector<Verdict>();
       }
-      case Happening::What::from_linker:
-        first_calls_.try_emplace(space, happening.step.branch.time);
-        return loaded(happening.step, locator);
+      case Happening::What::from_linker: {
+        // What is called first may do all that it is for, and never come back. An auditing library
+        // is called before what the program depends on is mapped.
+        Start& start = starts_[space];
+        const bool first = start.first_call == session::Regions::kNever;
+        if (first) start.first_call = happening.step.branch.time;
+        auto out = first && start.begins ? preloaded(happening.step, nullptr, locator)
+                                         : std::vector<Verdict>();
+        std::ranges::move(loaded(happening.step, locator), std::back_inserter(out));
+        return out;
+      }
       default:
         return {};
     }
   }
 
  private:
+  // A program's beginning.
+  struct Start {
+    bool begins = false;  // the kernel began with it, and the linker has not handed over
+    std::uint64_t first_call = session::Regions::kNever;  // when the linker called another file
+    std::set<std::string, std::less<>> told;              // the paths of what was preloaded
+  };
+
+  // `program`: where the linker hands over to; null: it does not yet.
+  std::vector<Verdict> preloaded(const Step& step, const text::Module* program, Locator& locator) {
+    Start& start = starts_[step.context.space];
+    std::vector<Verdict> out;
+    for (Before& before : mapped_before(step, program, start.first_call, locator)) {
+      if (!start.told.insert(std::move(before.path)).second) continue;
+      out.push_back(std::move(before.verdict));
+    }
+    return out;
+  }
+
   // The dynamic linker calls into a library for the first time. One that the program does not
   // depend on has been asked for.
   std::vector<Verdict> loaded(const Step& step, Locator& locator) {
@@ -111,8 +145,7 @@ class LibraryInjected final : public HistoryRule {
     return {std::move(verdict)};
   }
 
-  // When the dynamic linker first called another file, by space, since a program began there.
-  std::map<std::uint32_t, std::uint64_t> first_calls_;
+  std::map<std::uint32_t, Start> starts_;  // by space, since a program began there
   // The libraries that the dynamic linker has called into, by space.
   std::set<std::pair<std::uint32_t, const text::Module*>> loaded_;
 };
