@@ -27,7 +27,7 @@ ONLY_64 = {
     "to-joined-handler", "bare-inside", "behind-label-to-open-call", "behind-label-inside", "label-by-distance",
     "label-by-distance-inside",
     # Of hijacks_deceived.h.
-    "page-mapped-over", "resolver-changed", "descriptor-changed", "restorer-inside", "signal-stack-moved", "exception-to-other-handler",
+    "page-mapped-over", "page-moved-over", "finished-elsewhere", "far-to-function", "flags-and-stack-inside", "sigreturn-by-restorer", "resolver-changed", "descriptor-changed", "restorer-inside", "signal-stack-moved", "exception-to-other-handler",
 }  # fmt: skip
 # What no program can do under QEMU, as the code that ran is known: a branch that its instruction does not make. Whether branch
 # stacks show it; the records themselves are changed.
@@ -61,6 +61,24 @@ def without_names(tool):
     equal("reached" in output, True, "the hijack reached its end")
     result, status = tool.check(data)
     equal((rules_of(result), len(result["findings"]), status), ({"return.target"}, 1, FOUND), "rules")
+
+
+def memory_over_text(tool):
+    """Code in no file that the program itself made, where its own text should be."""
+    data, output = tool.record([os.path.join(tool.programs, "hijacks"), "memory-over-text"])
+    equal("reached" in output, True, "the hijack reached its end")
+    tool.both_ways(data)
+    result, status = tool.check(data)
+    equal((rules_of(result), len(result["findings"]), status), ({"text.target"}, 1, FOUND), "rules")
+
+
+def preloaded(tool):
+    """A library whose constructor does all that it is for and ends the program before it begins."""
+    library = os.path.join(tool.programs, "libinjected.so")
+    data, output = tool.record(["env", f"LD_PRELOAD={library}", os.path.join(tool.programs, "hello")])
+    equal("reached" in output, True, "the library's constructor ran")
+    result, status = tool.check(data)
+    equal((rules_of(result), len(result["findings"]), status), ({"library.injected"}, 1, FOUND), "rules")
 
 
 def copied_stack(tool):
@@ -181,7 +199,8 @@ def large_model(tool):
 
 
 def cases():
-    out = {"table": sums, "without-names": without_names, "large-model": large_model, "copied-stack": copied_stack}
+    out = {"table": sums, "without-names": without_names, "large-model": large_model, "copied-stack": copied_stack,
+           "memory-over-text": memory_over_text, "preloaded": preloaded}
     for form, first, others, rules, windows in forms():
         for program, suffix in (("hijacks", ""), ("hijacks_32", "_32")):
             if suffix and form in ONLY_64:

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -680,6 +681,12 @@ int main(int argc, char** argv) {
       {"restorer-inside", restorer_inside},
       {"signal-stack-moved", signal_stack_moved},
       {"exception-to-other-handler", exception_to_other_handler},
+      {"page-moved-over", page_moved_over},
+      {"memory-over-text", memory_over_text},
+      {"finished-elsewhere", finished_elsewhere},
+      {"far-to-function", far_to_function},
+      {"flags-and-stack-inside", flags_and_stack_inside},
+      {"sigreturn-by-restorer", sigreturn_by_restorer},
 #endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();

@@ -36,6 +36,29 @@ mapped_over: jmp *%rdi
   mapped_away(&reached);
 }
 
+// The same by moving that page, so that no file is mapped.
+void page_moved_over() {
+  constexpr std::size_t kPage = 4096;
+  mremap(reinterpret_cast<void*>(&mapped_over), kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED,
+         reinterpret_cast<void*>(&mapped_away));
+  mapped_away(&reached);
+}
+
+// Memory that is no file's, with a copy of what it is mapped over in which a branch is turned
+// round. The program makes it executable by itself, as one does that has a generator linked into
+// it.
+[[gnu::noinline]] void memory_over_text() {
+  constexpr std::size_t kPage = 4096;
+  static char copy[kPage];
+  auto* const page = reinterpret_cast<void*>(page_of(check_key_branch));
+  std::memcpy(copy, page, sizeof copy);
+  mmap(page, sizeof copy, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  std::memcpy(page, copy, sizeof copy);
+  *check_key_branch = 0x74;  // je
+  mprotect(page, sizeof copy, PROT_READ | PROT_EXEC);
+  if (check_key(1) != 0) reached();
+}
+
 // --- words by which a file calls the dynamic linker ---
 
 // Where a stub asks for the function that it stands for.
@@ -56,6 +79,60 @@ mapped_over: jmp *%rdi
   read_kept();
 }
 
+// What it calls when the program ends, and where it believes that to lie.
+extern "C" [[gnu::noinline, gnu::used]] void called_at_end() { reached(); }
+Function volatile taken_at_end = &called_at_end;
+[[gnu::noinline]] void finished_elsewhere() {
+  link_map* map = nullptr;
+  dlinfo(dlopen(nullptr, RTLD_NOW), RTLD_DI_LINKMAP, &map);
+  static Elf64_Dyn finish{};
+  finish.d_tag = DT_FINI;
+  finish.d_un.d_ptr = address(taken_at_end) - map->l_addr;
+  constexpr std::size_t kInfo = 64;  // l_info in struct link_map of glibc's include/link.h
+  auto** const info = reinterpret_cast<Elf64_Dyn**>(reinterpret_cast<char*>(map) + kInfo);
+  info[DT_FINI] = &finish;
+  std::exit(0);
+}
+
+// --- returns of other kinds ---
+
+// To their first argument: RETF, IRET with a new stack, and a return on one, where a second
+// argument says what it finds there.
+extern "C" {
+void returns_far(Word);
+void returns_with_flags(Word, Word* stack);
+void returns_on(Word* stack);
+}
+asm(R"(
+        .text
+        .type returns_far, @function
+returns_far:
+        mov %cs, %eax
+        push %rax
+        push %rdi
+        lretq
+        .size returns_far, .-returns_far
+        .type returns_with_flags, @function
+returns_with_flags:
+        mov %ss, %eax
+        push %rax
+        push %rsi
+        pushfq
+        mov %cs, %eax
+        push %rax
+        push %rdi
+        iretq
+        .size returns_with_flags, .-returns_with_flags
+        .type returns_on, @function
+returns_on:
+        mov %rdi, %rsp
+        ret
+        .size returns_on, .-returns_on
+)");
+void far_to_function() { returns_far(address(reached)); }
+Word stack_of_returns[4096];
+void flags_and_stack_inside() { returns_with_flags(inside(host_call), stack_of_returns + 2048); }
+
 // --- what a signal's handler returns to ---
 
 void does_nothing(int) {}
@@ -72,6 +149,25 @@ struct KernelAction {
   const KernelAction action = {does_nothing, kHasRestorer, inside(host_call), 0};
   syscall(SYS_rt_sigaction, SIGUSR1, &action, nullptr, sizeof action.mask);
   raise(SIGUSR1);
+}
+
+// A frame as the kernel would have left it, and no signal: by the C library's own sigreturn.
+[[gnu::noinline]] void sigreturn_by_restorer() {
+  static struct {
+    Word restorer;
+    ucontext_t context;
+  } frame;
+  signal(SIGUSR1, does_nothing);
+  KernelAction action{};
+  syscall(SYS_rt_sigaction, SIGUSR1, nullptr, &action, sizeof action.mask);
+  frame.restorer = action.restorer;
+  getcontext(&frame.context);
+  frame.context.uc_mcontext.fpregs = nullptr;
+  auto& registers = frame.context.uc_mcontext.gregs;
+  registers[REG_RIP] = static_cast<greg_t>(address(taken_at_end));
+  registers[REG_RSP] = reinterpret_cast<greg_t>(stack_of_returns + 2049);
+  registers[REG_CSGSFS] = 0x2b000000000033;
+  returns_on(&frame.restorer);
 }
 
 // The thread goes on where it was, on another stack.
