@@ -351,7 +351,11 @@ End Locator::find(std::uint32_t space, std::uint64_t address, std::uint64_t time
     return out;
   }
   const auto vaddr = module->elf().vaddr_of(region->file_offset);
-  if (!vaddr) return out;
+  if (!vaddr) {  // what was appended to it, for one
+    out.kind = End::Kind::raw;
+    out.data_of = module;
+    return out;
+  }
   out.vaddr = *vaddr;
   if (!module->is_text(*vaddr)) {
     out.kind = End::Kind::data;

@@ -12,12 +12,12 @@ namespace hodo::check {
 
 struct End {
   enum class Kind : std::uint8_t {
-    absent,   // the branch has no such end
-    file,     // in `module`
-    unread,   // in a file that cannot be read or analysed
-    vdso,     // the kernel's own page
-    raw,      // in a file that is neither a program nor a library
-    data,     // in a program's or library's data: no segment there is to be executed (PF_X)
+    absent,  // the branch has no such end
+    file,    // in `module`
+    unread,  // in a file that cannot be read or analysed
+    vdso,    // the kernel's own page
+    raw,     // in a file that is neither a program nor a library, or in no segment of one (data_of)
+    data,    // in a program's or library's data: no segment there is to be executed (PF_X)
     no_file,  // in memory that no file backs
     nowhere,  // nothing that can be executed is known to be mapped there
   };
@@ -27,7 +27,7 @@ struct End {
   std::uint32_t region = 0;  // session::Region::id
   std::uint64_t vaddr = 0;   // in the file
   const text::Module* module = nullptr;
-  const text::Module* data_of = nullptr;  // Kind::data: the file
+  const text::Module* data_of = nullptr;  // Kind::data, raw: the file
   text::Marks marks = 0;
   std::string_view path;  // of the file as recorded
   // As in session::Region.

@@ -123,13 +123,14 @@ void Modules::prepare(std::span<const std::string_view> locations) {
 }
 
 const text::Generator* Modules::generator(const session::MappedFile& file) {
-  const text::Generator* generator = text::find_generator(text::file_name(file.path));
-  if (generator == nullptr) return nullptr;
-  const auto [it, fresh] = generators_.try_emplace(std::string(file.path), generator);
+  const text::Generator* const named = text::find_generator(text::file_name(file.path));
+  const auto [it, fresh] = generators_.try_emplace(std::string(file.path), named);
   if (!fresh) return it->second;
   // Where it cannot be read there is only its name, and the check says that it has not been read.
   const text::Module* module = file.location.empty() ? nullptr : get(file.location);
-  if (module != nullptr && !is_generator(*generator, *module)) it->second = nullptr;
+  if (module == nullptr) return named;
+  if (named != nullptr && !is_generator(*named, *module)) it->second = nullptr;
+  if (named == nullptr) it->second = text::find_joined_generator(*module);
   return it->second;
 }
 

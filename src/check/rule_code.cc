@@ -133,11 +133,13 @@ class CodeOutside final : public EdgeRule {
                      .cause = process + ", generated"};
     }
     if (edge.to.kind == End::Kind::raw) {
-      return Verdict{.grade = Grade::unexplained,
-                     .reason = fmt::format("code of {} ran, which is neither a program nor a "
-                                           "library",
-                                           text::file_name(edge.to.path)),
-                     .cause = fmt::format("{}, {}", process, edge.to.path)};
+      const std::string_view why = edge.to.data_of == nullptr
+                                       ? "which is neither a program nor a library"
+                                       : "which lies in none of the parts that it is loaded from";
+      return Verdict{
+          .grade = Grade::unexplained,
+          .reason = fmt::format("code of {} ran, {}", text::file_name(edge.to.path), why),
+          .cause = fmt::format("{}, {}", process, edge.to.path)};
     }
     if (is_nested_function(edge, locator)) {
       return Verdict{.grade = Grade::explained,

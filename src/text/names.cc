@@ -144,6 +144,17 @@ const Generator* find_generator(std::string_view name) {
   return found == kGenerators.end() ? nullptr : &*found;
 }
 
+const Generator* find_joined_generator(const Module& module) {
+  static constexpr std::array<Generator, 3> kJoined = {{
+      {"", "SBCL_HOME"},
+      {"", "S_generic_invoke"},
+      {"", "LuaJIT 2."},
+  }};
+  const auto found =
+      std::ranges::find_if(kJoined, [&](const Generator& g) { return module.contains(g.content); });
+  return found == kJoined.end() ? nullptr : &*found;
+}
+
 bool keeps_code_as_data(const Module& module) {
   return module.contains("GCL (GNU Common Lisp)") && module.contains("siLsave_system");
 }

@@ -23,6 +23,9 @@ struct Generator {
 };
 // By the name of a file; null: none.
 const Generator* find_generator(std::string_view file_name);
+// By what is in a file, whatever its name: the runtimes that programs are saved with, or that are
+// linked into programs and libraries (SBCL, Chez Scheme, LuaJIT). Null: none.
+const Generator* find_joined_generator(const Module& module);
 // A program that has code which it compiled itself among the data of its file: an image that GCL
 // saved, whatever its name.
 bool keeps_code_as_data(const Module& module);
