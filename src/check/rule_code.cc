@@ -39,7 +39,9 @@ std::string known_generator(const End& end, std::uint32_t space, std::uint64_t t
     for (const session::MappedFile& file : locator.regions().files(space, time)) {
       if (!path.empty() && file.path != path) continue;
       const text::Generator* made = locator.modules().generator(file);
-      if (made != nullptr && (!heap || made->uses_heap)) {
+      // What libraries generate lies in memory; runtimes have compiled code in files of their own.
+      const bool fits = end.kind != End::Kind::raw || (made != nullptr && !made->content.empty());
+      if (made != nullptr && fits && (!heap || made->uses_heap)) {
         return std::string(text::file_name(file.path));
       }
     }

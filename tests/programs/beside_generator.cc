@@ -1,6 +1,7 @@
 // Test fixture: a program in which PCRE2's generator has made code, and which then runs code that
 // somebody else made, in the way that its argument names. Nothing here reaches beyond this process.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,6 +66,12 @@ void made_to_call() {
   unsigned char* end = emit(page, 39);
   std::memcpy(end, "\x0f\x05\xc3", 3);
   run(page);
+}
+
+void in_file() {
+  const int file = open("code.bin", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (write(file, kCode, sizeof kCode) != sizeof kCode) return;
+  run(mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0));
 }
 
 void own_rights() {
@@ -166,6 +173,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, Function> forms = {
       {"none", nothing},
       {"own-mapping", own_mapping},
+      {"in-file", in_file},
       {"own-rights", own_rights},
       {"own-place", own_place},
       {"of-thread", of_thread},
