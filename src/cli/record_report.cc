@@ -33,6 +33,7 @@ void print_outcome(const RecordCommand& command, const capture::RecordOptions& o
     fmt::print(stderr, "hodo: no branch stack was taken: no thread made --period {} branches\n",
                options.sample_period);
   }
+  if (!result.complete && ::access(options.output.c_str(), F_OK) != 0) return;  // a warning said it
   // The verdict of a check takes the report's place.
   const bool at_once = !command.check && result.complete && result.trace_bytes <= kReportedAtOnce;
   fmt::print(stderr, "hodo: {} of trace in {}{}\n", human_size(result.trace_bytes), options.output,

@@ -188,9 +188,12 @@ Status OutputFile::patch(std::uint64_t offset, std::span<const std::uint8_t> byt
 
 Status OutputFile::close() {
   if (fd_ < 0) return {};
+  struct stat st{};
+  const bool removed = ::fstat(fd_, &st) == 0 && st.st_nlink == 0;
   if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
     return os_error("cannot finish " + path_, errno);
   }
+  if (removed) return fail(ErrorCode::not_found, path_ + " was removed while it was written");
   return {};
 }
 

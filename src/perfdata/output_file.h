@@ -46,7 +46,7 @@ class OutputFile {
   Status flush();
   // Overwrites what is in the file.
   Status patch(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-  // Some file systems report a full disk only here.
+  // Some file systems report a full disk only here. not_found: nobody has the file any more.
   Status close();
 
  private:

@@ -235,6 +235,15 @@ def second_control_c(box):
     box.stats(status=None)
 
 
+def terminal_that_hangs_up(box):
+    """It tells the leader of its session, which is hodo in the program's place."""
+    terminal = _Terminal(box, [box.own("spin"), "30"])
+    terminal.read_until(b"ready")
+    os.close(terminal.fd)
+    equal(terminal.status(), 129, "exit status")
+    box.stats(status=None)
+
+
 def _tells_its_origin(box, data=None):
     """What a reader wants to know first does not wait for the recording's end."""
     report = box.report(INCOMPLETE, data)
@@ -263,6 +272,14 @@ def full_disk(box):
         _tells_its_origin(box, data)
     finally:
         box.run(["umount", folder])
+
+
+def file_that_is_removed(box):
+    """Nothing is left of the recording, and nobody is told to look at it."""
+    done = box.run([word for word in box.command(["rm", box.data]) if word != "-q"])
+    equal(done.returncode, 125, f"exit status ({done.stderr!r})")
+    check(b"was removed while it was written" in done.stderr, f"{done.stderr!r}")
+    check(b"of trace in" not in done.stderr, f"{done.stderr!r}")
 
 
 def file_size_limit(box):

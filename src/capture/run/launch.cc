@@ -113,6 +113,12 @@ bool is_ignored(int signal) {
 // tell.
 bool sent_by_process(const signalfd_siginfo& info) { return info.ssi_code <= 0; }
 
+// A terminal that goes away tells the leader of its session, and nobody else (the kernel's
+// tty_signal_session_leader). Where hodo has become that, the program would have been.
+bool is_hang_up(const signalfd_siginfo& info) {
+  return info.ssi_signo == SIGHUP && !sent_by_process(info) && ::getsid(0) == ::getpid();
+}
+
 // timeout(1) sends its signal to the command and then to the whole group: that is one request.
 constexpr std::chrono::milliseconds kOneRequest{300};
 constexpr int kDeadlinePollMs = 50;
@@ -241,6 +247,7 @@ ProgramEvents Program::take_signals() {
         events.snapshot = true;
         break;
       default:
+        if (is_hang_up(info)) hang_up();
         if (pid_ > 0) take_request(signal, sent_by_process(info));
         events.stop = events.stop || signal != SIGTERM || pid_ <= 0;
     }
@@ -261,6 +268,11 @@ void Program::take_request(int signal, bool sent) {
   if (!sent) return;
   kill(signal);
   deadline_ = now + grace_;
+}
+
+void Program::hang_up() const {
+  kill(SIGHUP);
+  kill(SIGCONT);
 }
 
 void Program::end_harder() {

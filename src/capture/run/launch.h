@@ -59,6 +59,8 @@ struct ProgramEvents {
 //
 // - Ctrl-C and Ctrl-\ reach the program from the terminal, since it shares hodo's process group; of
 //   hodo they make ProgramEvents::stop, and it survives to write its file.
+// - A terminal that hangs up tells the leader of its session alone. If that is hodo, the program
+//   gets SIGHUP and SIGCONT as it would from the kernel.
 // - The same signals sent by kill(1) to hodo alone, and SIGTERM always, are passed on to the
 //   program.
 // - Who does not end is asked harder, by the next such signal at once, else when the grace is over:
@@ -129,6 +131,7 @@ class Program {
 
   Program() = default;
   void take_request(int signal, bool sent);
+  void hang_up() const;
   Status block_signals(bool snapshot_signal);
   void restore_signals();
   void reap(int options);
