@@ -14,13 +14,13 @@
 #include "mappings.h"
 #include "memory.h"
 #include "pool.h"
+#include "program_memory.h"
 #include "sys.h"
 #include "threads.h"
 
 namespace hodo::engine {
 namespace {
 
-constexpr unsigned kLongest = 15;
 constexpr unsigned kPatience = 64;      // writes to a page before its fragments are checked instead
 constexpr std::size_t kMostPages = 64;  // that one fragment may depend on
 
@@ -159,11 +159,19 @@ void forget(CodePage& code) {
   code.known = false;
 }
 
+// Mapped is not there: behind the end of a file, or behind MADV_GUARD_INSTALL, nothing is.
+bool is_there(std::uint64_t page) {
+  std::uint8_t first;
+  return read_code(&first, page, 1);
+}
+
 bool touch(std::uint64_t page) {
   CodePage* code = take_page(page);
   if (code == nullptr) return false;
-  if (!translating || std::find(touched, touched + touched_count, page) != touched + touched_count)
+  if (translating && std::find(touched, touched + touched_count, page) != touched + touched_count)
     return true;
+  if (!is_there(page)) return false;
+  if (!translating) return true;
   if (touched_count == kMostPages) return false;
   guard(page, *code);
   touched[touched_count++] = page;
@@ -187,11 +195,11 @@ unsigned readable_bytes(std::uint64_t ip) {
   const std::uint64_t page = ip & ~(kPage - 1);
   if (!touch(page)) return 0;
   const std::uint64_t left = page + kPage - ip;
-  if (left >= kLongest) return kLongest;
+  if (left >= kLongestInsn) return kLongestInsn;
   // Most end before that, and what lies behind may be data, or nothing.
   const auto* const code = reinterpret_cast<const std::uint8_t*>(ip);
   if (isa::decode_encoding(code, left).length != 0) return static_cast<unsigned>(left);
-  return touch(page + kPage) ? kLongest : static_cast<unsigned>(left);
+  return touch(page + kPage) ? kLongestInsn : static_cast<unsigned>(left);
 }
 
 bool is_volatile(std::uint64_t ip) {
@@ -200,7 +208,7 @@ bool is_volatile(std::uint64_t ip) {
 }
 
 bool is_checked(std::uint64_t ip) {
-  const std::uint64_t last = (ip + kLongest - 1) & ~(kPage - 1);
+  const std::uint64_t last = (ip + kLongestInsn - 1) & ~(kPage - 1);
   for (std::uint64_t page = ip & ~(kPage - 1);; page += kPage) {
     const CodePage* code = find_page(page);
     if (code != nullptr && code->known && code->checked) return true;

@@ -14,9 +14,10 @@ namespace hodo::engine {
 
 // All of these need the lock.
 
-// How many bytes of code can be executed at `ip`, at most 15; 0: there is none. Those of the next
-// page only where the instruction is not whole without them. What is asked between begin_fragment()
-// and end_fragment() is what the fragment depends on.
+constexpr unsigned kLongestInsn = 15;
+// How many bytes of code can be executed at `ip`, at most kLongestInsn; 0: there is none. Those of
+// the next page only where the instruction is not whole without them. What is asked between
+// begin_fragment() and end_fragment() is what the fragment depends on.
 unsigned readable_bytes(std::uint64_t ip);
 
 // What is at `ip` may be replaced while it is translated: translations may be patched at their

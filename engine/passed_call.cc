@@ -18,6 +18,7 @@
 #include "mappings.h"
 #include "memory.h"
 #include "memory_limits.h"
+#include "program_memory.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -82,6 +83,32 @@ void got_rights(ThreadArea& area) {
   if ((prot & PROT_EXEC) != 0) report_granted(area, r.rdi, r.rsi);
 }
 
+// Newer than Debian 12's headers.
+constexpr std::uint64_t kMseal = 462;
+constexpr std::uint64_t kGuardInstall = 102;  // MADV_GUARD_INSTALL
+
+// Whether an advice leaves other contents than there were, or none.
+bool replaces(std::uint64_t advice) {
+  return advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED || advice == MADV_FREE ||
+         advice == MADV_REMOVE || advice == kGuardInstall;
+}
+
+// process_madvise(2) with an advice that the kernel only takes for the caller's own memory.
+bool replaces_parts(const Registers& r, std::uint64_t r10) {
+  return r.rax == SYS_process_madvise && replaces(r10);
+}
+
+// Of such a call: visit(start, bytes) for each part of memory.
+template <class Visit>
+void each_part(const Registers& r, Visit visit) {
+  constexpr std::uint64_t kMostParts = 1024;  // UIO_MAXIOV
+  for (std::uint64_t i = 0; i < std::min(r.rdx, kMostParts); ++i) {
+    std::uint64_t part[2];
+    if (!read_program(part, r.rsi + i * sizeof(part), sizeof(part))) return;
+    visit(part[0], part[1]);
+  }
+}
+
 struct Range {
   std::uint64_t start = 0, bytes = 0;
 };
@@ -89,7 +116,7 @@ struct Ranges {
   Range of[2];
 };
 
-// The mappings that a call changes which are there before it.
+// The mappings that a call changes which are there before it, or needs as the program has them.
 Ranges changed_mappings(const Registers& r, std::uint64_t r10) {
   constexpr std::uint64_t kAddressesEnd = 0x7fff'ffff'f000;  // TASK_SIZE_MAX
   switch (r.rax) {
@@ -100,6 +127,10 @@ Ranges changed_mappings(const Registers& r, std::uint64_t r10) {
     case SYS_munmap:
     case SYS_mprotect:
     case SYS_pkey_mprotect:
+    case kMseal:  // nobody could give them back later
+      return {{{r.rdi, r.rsi}, {}}};
+    case SYS_madvise:
+      if (r.rdx != MADV_POPULATE_WRITE) return {};
       return {{{r.rdi, r.rsi}, {}}};
     case SYS_mremap:
       if ((r10 & MREMAP_FIXED) == 0) return {{{r.rdi, r.rsi}, {}}};
@@ -115,6 +146,7 @@ void note_mappings(ThreadArea& area, long result) {
   if (failed(result)) {
     // It may have been done in part.
     if (r.rax == SYS_madvise) return code_replaced(r.rdi, r.rsi);
+    if (r.rax == SYS_process_madvise) return each_part(r, code_replaced);
     for (const Range& range : changed_mappings(r, area.taken[0]).of) {
       if (range.bytes == 0) continue;
       mappings_changed();
@@ -136,9 +168,11 @@ void note_mappings(ThreadArea& area, long result) {
     case SYS_pkey_mprotect:
       return got_rights(area);
     case SYS_madvise:
-      if (r.rdx == MADV_DONTNEED || r.rdx == MADV_REMOVE || r.rdx == MADV_FREE) {
-        code_replaced(r.rdi, r.rsi);
-      }
+      if (replaces(r.rdx)) code_replaced(r.rdi, r.rsi);
+      return;
+    case SYS_process_madvise:
+      return each_part(r, code_replaced);
+    case kMseal:
       return;
     case SYS_shmat: {
       mappings_changed();
@@ -168,9 +202,12 @@ Maps maps(const Registers& r, std::uint64_t r10) {
     case SYS_mremap:
     case SYS_mprotect:
     case SYS_pkey_mprotect:
+    case kMseal:
       return Maps::at_once;
     case SYS_madvise:
-      return r.rdx == MADV_DONTNEED || r.rdx == MADV_FREE ? Maps::at_once : Maps::something;
+      return replaces(r.rdx) && r.rdx != MADV_REMOVE ? Maps::at_once : Maps::something;
+    case SYS_process_madvise:
+      return replaces_parts(r, r10) ? Maps::at_once : Maps::nothing;
     case SYS_shmat:
     case SYS_shmdt:
     case SYS_remap_file_pages:
@@ -264,6 +301,11 @@ long passed_on(ThreadArea& area) {
 bool is_against_engine(const ThreadArea& area) {
   const Registers& r = area.registers;
   if (r.rax == SYS_madvise || r.rax == SYS_remap_file_pages) return is_own(r.rdi, r.rsi);
+  if (replaces_parts(r, area.taken[0])) {
+    bool any = false;
+    each_part(r, [&any](auto start, auto bytes) { any = any || is_own(start, bytes); });
+    return any;
+  }
   const Ranges changed = changed_mappings(r, area.taken[0]);
   return std::any_of(std::begin(changed.of), std::end(changed.of), [](const Range& range) {
     return range.bytes != 0 && is_own(range.start, range.bytes);

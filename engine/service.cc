@@ -11,6 +11,7 @@
 #include "edition.h"
 #include "emitter.h"
 #include "glue.h"
+#include "hodo/isa/encoding.h"
 #include "insn_map.h"
 #include "lock.h"
 #include "native_insn.h"
@@ -118,6 +119,18 @@ bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
   return true;
 }
 
+// Nothing is there, or half an instruction: the next time there may be more.
+void forget_half_insn(std::uint64_t ip) {
+  const Locked locked;
+  const OpenKeys keys;
+  const unsigned bytes = readable_bytes(ip);
+  if (bytes == kLongestInsn) return;
+  if (bytes != 0 &&
+      isa::decode_encoding(reinterpret_cast<const std::uint8_t*>(ip), bytes).length != 0)
+    return;
+  if (std::uint8_t* head = find_fragment(ip)) drop_fragment(ip, head);
+}
+
 // Code that its thread may not read (keys.h) has not been compared.
 bool is_unchanged(CodeCheck& check) {
   std::uint8_t now[64];
@@ -180,6 +193,7 @@ void engine_exit(ThreadArea* area, Exit* exit) {
     default:
       if (interrupt_call(*area, exit->target, exit->target)) return;
       if (call_by_interrupt(*area, exit->target, exit->target)) return;
+      forget_half_insn(exit->target);
       run_native(*area, exit->target);
   }
 }

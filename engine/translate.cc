@@ -209,6 +209,7 @@ class Translator {
       const unsigned readable = readable_bytes(ip);
       if (count > 0 && !checked_ && is_checked(ip)) return leave_to(ip);
       const Encoding e = isa::decode_encoding(code(ip), readable);
+      if (count > 0 && e.length == 0) return leave_to(ip);  // by itself, as it may not stay so
       if (by_blocks && !add_to_block(e, ip)) return leave_to(ip);
       // Behind what the head looks at, too: between two repetitions of a string instruction a
       // signal would not be delivered before the last one.

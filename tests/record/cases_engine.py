@@ -271,6 +271,13 @@ def calls_in_a_row_in_made_code(box):
     equal([int(row[6], 16) for row in rows if row[5] == function and row[7] == "ret"], [first + 5 * n + 5 for n in range(4000)], "returns")
 
 
+def code_that_is_there_only_later(box):
+    """Where nothing was, code does not remain what is stepped over natively."""
+    equal(box.record([box.own("comes_later")]).stdout, b"1000\n", "output")
+    kinds = box.stats()["branches"]["kinds"]
+    check(kinds["begin"] < 500, f"{kinds['begin']} interruptions of a thousand calls")
+
+
 def a_child_is_not_seen_to_sleep_before_it_does(box):
     """While it waits for its channel it runs, as whoever looks at /proc/PID/stat has it."""
     done = box.record([box.own("asleep")])
