@@ -62,6 +62,9 @@ void guard(std::uint64_t page, CodePage& code) {
     code.checked = true;
     return;
   }
+  // Memory that grows down takes the rights of its lowest page along: it grows before that.
+  std::uint8_t below;
+  if (nothing_is_known_below(page)) read_program(&below, page - 1, 1);
   code.guarded = true;
   ++guarded_count;
   __atomic_signal_fence(__ATOMIC_RELEASE);  // before: abandon_translations() gives it back

@@ -252,6 +252,12 @@ const Mapping* find_mapping(std::uint64_t address) {
   return found() ? &mappings[at] : nullptr;
 }
 
+bool nothing_is_known_below(std::uint64_t address) {
+  if (stale) return true;
+  const std::size_t at = find_behind(address - 1);
+  return at == mappings.size() || mappings[at].start >= address;
+}
+
 void visit_files(FileVisitor visit, void* owner) {
   each_line([&](const Mapping& line, std::string_view path) {
     if (line.file) visit(owner, line, unescaped(line, path));

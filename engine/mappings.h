@@ -22,6 +22,8 @@ struct Mapping {
 
 // The mapping that `address` lies in; null: none. Valid until the next call.
 const Mapping* find_mapping(std::uint64_t address);
+// Whether no mapping is known that ends where the page at `address` begins.
+bool nothing_is_known_below(std::uint64_t address);
 // Files that are mapped, with their paths; read anew. `visit` must not come back here.
 using FileVisitor = void (*)(void* owner, const Mapping& mapping, std::string_view path);
 void visit_files(FileVisitor visit, void* owner);

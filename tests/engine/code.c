@@ -292,6 +292,15 @@ static int nested(int offset) {
   return apply(add, 2);
 }
 
+// Further down each time: the stack grows below pages that code ran on.
+static int nested_deeply(int depth) {
+  volatile char frame[512];
+  frame[0] = 1;
+  int add(int value) { return value + depth + frame[0]; }
+  const int sum = apply(add, 0);
+  return depth == 0 ? sum : sum + nested_deeply(depth - 1);
+}
+
 // As the engine hashes targets of indirect branches, or it tests nothing.
 __attribute__((target("sse4.2"))) static unsigned hash(const void* at) {
   return (unsigned)(__builtin_ia32_crc32di(0, (unsigned long)at) & 0xffff);
@@ -371,5 +380,6 @@ int main(void) {
   int sum = 0;
   for (int i = 0; i < 100; ++i) sum += nested(i);
   printf("on the stack: %d\n", sum);
+  printf("on a stack that grows: %d\n", nested_deeply(1000));
   return 0;
 }
