@@ -123,15 +123,21 @@ void Modules::prepare(std::span<const std::string_view> locations) {
 }
 
 const text::Generator* Modules::generator(const session::MappedFile& file) {
-  const text::Generator* const named = text::find_generator(text::file_name(file.path));
-  const auto [it, fresh] = generators_.try_emplace(std::string(file.path), named);
-  if (!fresh) return it->second;
+  if (const auto known = generators_.find(file.path); known != generators_.end()) {
+    return known->second;
+  }
+  const text::Generator* generator = text::find_generator(text::file_name(file.path));
   // Where it cannot be read there is only its name, and the check says that it has not been read.
   const text::Module* module = file.location.empty() ? nullptr : get(file.location);
-  if (module == nullptr) return named;
-  if (named != nullptr && !is_generator(*named, *module)) it->second = nullptr;
-  if (named == nullptr) it->second = text::find_joined_generator(*module);
-  return it->second;
+  if (module != nullptr) {
+    if (generator == nullptr) {
+      generator = text::find_joined_generator(*module);
+    } else if (!is_generator(*generator, *module)) {
+      generator = nullptr;
+    }
+  }
+  generators_.emplace(file.path, generator);
+  return generator;
 }
 
 bool Modules::keeps_code_as_data(const text::Module& module) {
