@@ -114,9 +114,9 @@ class Releasing {
 
   // In turn: one may wait for the lock of another.
   void wait_for_all() {
-    constexpr std::chrono::milliseconds kAgain{5};
+    std::chrono::milliseconds pause{5};
     Patience patience(meanwhile_);
-    auto again = std::chrono::steady_clock::now() + kAgain;
+    auto again = std::chrono::steady_clock::now() + pause;
     while (
         std::ranges::any_of(threads_, [](const auto& one) { return is_on_its_way(one.second); })) {
       bool news = false;
@@ -131,7 +131,10 @@ class Releasing {
       if (!news) patience.wait();
       if (std::chrono::steady_clock::now() > again) {
         stop_who_walks();
-        again += kAgain;
+        // One that hardly gets a processor would not come any further: each time puts one more
+        // frame on its handler's stack.
+        pause *= 2;
+        again = std::chrono::steady_clock::now() + pause;
       }
     }
   }
