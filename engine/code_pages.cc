@@ -246,6 +246,8 @@ void end_fragment(std::uint64_t ip, std::uint8_t* head) {
   }
 }
 
+bool guards_pages() { return __atomic_load_n(&guarded_count, __ATOMIC_RELAXED) != 0; }
+
 void give_back_pages(std::uint64_t start, std::uint64_t bytes) {
   if (guarded_count == 0) return;
   each_page(start, bytes, [](std::uint64_t page, CodePage& code) {

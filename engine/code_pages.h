@@ -34,6 +34,8 @@ std::uint32_t protection_of(std::uint64_t address);
 void begin_fragment();
 void end_fragment(std::uint64_t ip, std::uint8_t* head);
 
+// Whether any page is write-protected here. Without the lock.
+bool guards_pages();
 // Before a system call that changes mappings there: afterwards nobody could tell whose protection a
 // page has, and a page that moves would take ours along.
 void give_back_pages(std::uint64_t start, std::uint64_t bytes);

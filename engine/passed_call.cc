@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "call_results.h"
 #include "code_pages.h"
 #include "code_report.h"
 #include "glue.h"
@@ -290,6 +291,7 @@ long passed_on(ThreadArea& area) {
     case Maps::nothing:
       break;
   }
+  give_back_results(area);
   for (int i = 0;; ++i) {
     const long result = make_call(area);
     if (result != -EFAULT || i == kTries) return result;

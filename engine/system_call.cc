@@ -27,6 +27,7 @@
 #include "service.h"
 #include "signal_actions.h"
 #include "signal_calls.h"
+#include "sys.h"
 #include "threads.h"
 #include "tracing.h"
 #include "trap_flag.h"

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef int (*Function)(void);
@@ -285,6 +287,29 @@ static void through_memory_file(void) {
   printf("through the memory's file: %d\n", sum);
 }
 
+// Into a page that code ran on, by calls that cannot be made again.
+static void written_by_the_kernel(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  write_function(page, 5);
+  call(page);
+  const pid_t child = fork();
+  if (child == 0) _exit(3);
+  const int waited = waitpid(child, (int*)(page + 2048), 0) == child;
+  printf("written by the kernel: %d %x", waited, *(int*)(page + 2048));
+  int ends[2];
+  socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+  char far[4] = "";
+  struct iovec parts[2] = {{far, 2}, {page + 3000, 2}};
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+  call(page);
+  send(ends[0], "abcd", 4, 0);
+  printf(" %zd", recv(ends[1], page + 2048, 4, MSG_DONTWAIT));
+  call(page);
+  send(ends[0], "abcd", 4, 0);
+  const ssize_t got = recvmsg(ends[1], &message, MSG_DONTWAIT);
+  printf(" %zd %c%c %d\n", got, far[1], page[3001], call(page));
+}
+
 // GCC's nested functions put code on the stack.
 static int apply(int (*function)(int), int value) { return function(value); }
 static int nested(int offset) {
@@ -370,6 +395,7 @@ int main(void) {
   moved();
   attached_over();
   read_from_pipe();
+  written_by_the_kernel();
   next_instruction();
   slot_behind_a_jump();
   jump_over_the_end_of_a_page();
