@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "hodo/symbol/demangle.h"
+
 namespace hodo::symbol {
 namespace {
 
@@ -63,6 +65,18 @@ std::string absolute(Dwarf_Die& unit, const char* path) {
 bool is_inlined(Dwarf_Die& die) {
   const std::uint64_t how = number_of(die, DW_AT_inline);
   return how == DW_INL_inlined || how == DW_INL_declared_inlined;
+}
+
+// Of a name as it was written, the part that DWARF has apart from namespaces and parameters may be
+// anything: whoever is called so has its own name in it.
+bool is_called(Dwarf_Die& function, std::string_view wanted) {
+  const char* const own = dwarf_diename(&function);
+  if (own == nullptr) return false;
+  // A template's instance has its arguments with it, which may be left out.
+  const std::string_view name = own;
+  const auto bare = name.starts_with("operator") ? name : name.substr(0, name.find('<'));
+  if (wanted.find(bare) == wanted.npos) return false;
+  return wanted == own || means(wanted, demangle(name_of(function)));
 }
 
 Position position_of_definition(Dwarf_Die& unit, Dwarf_Die& die) {

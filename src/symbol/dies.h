@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace hodo::symbol {
 
@@ -28,6 +29,9 @@ std::string absolute(Dwarf_Die& unit, const char* path);
 
 // Of a function: whether the compiler has inlined it somewhere.
 bool is_inlined(Dwarf_Die& die);
+
+// Whether somebody who writes `wanted` may mean the function: as means() of what it is called.
+bool is_called(Dwarf_Die& function, std::string_view wanted);
 
 struct Position {
   std::string file;

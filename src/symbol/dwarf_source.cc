@@ -8,7 +8,7 @@
 #include <ranges>
 
 #include "dies.h"
-#include "hodo/symbol/demangle.h"
+#include "inlined_calls.h"
 #include "unit_reader.h"
 
 namespace hodo::symbol {
@@ -205,18 +205,6 @@ std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
 
 namespace {
 
-// Of a name as it was written, the part that DWARF has apart from namespaces and parameters may be
-// anything: whoever is called so has its own name in it.
-bool is_called(Dwarf_Die& function, std::string_view wanted) {
-  const char* const own = dwarf_diename(&function);
-  if (own == nullptr) return false;
-  // A template's instance has its arguments with it, which may be left out.
-  const std::string_view name = own;
-  const auto bare = name.starts_with("operator") ? name : name.substr(0, name.find('<'));
-  if (wanted.find(bare) == wanted.npos) return false;
-  return wanted == own || means(wanted, demangle(name_of(function)));
-}
-
 // The function in `unit` of that name that was inlined somewhere.
 std::optional<Dwarf_Die> inlined_in(const Dwarf_Die& unit, std::string_view wanted) {
   int budget = kMostDies;
@@ -240,6 +228,18 @@ std::optional<SourceFrame> DwarfSource::inlined(std::string_view name) {
     return SourceFrame{name_of(*found), std::move(position.file), position.line, true};
   }
   return std::nullopt;
+}
+
+std::vector<InlinedCall> DwarfSource::inlined_calls(std::string_view name) {
+  InlinedCalls calls(name);
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  std::uint8_t type = 0;
+  for (int units = 0; units < kMostUnits; ++units) {
+    if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
+    if (has_lines(type)) calls.add_unit(die);
+  }
+  return calls.take();
 }
 
 namespace {

@@ -27,6 +27,8 @@ class DwarfSource {
   std::vector<SourceFrame> frames(std::uint64_t vaddr);
   // As SymbolTable::inlined.
   std::optional<SourceFrame> inlined(std::string_view name);
+  // As SymbolTable::inlined_calls.
+  std::vector<InlinedCall> inlined_calls(std::string_view name);
   // As debug_functions_of().
   DebugFunctions functions();
   // As SymbolTable::lines.

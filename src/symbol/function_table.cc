@@ -7,6 +7,7 @@
 
 #include "elf_records.h"
 #include "hodo/base/numbers.h"
+#include "kept_answer.h"
 
 namespace hodo::symbol {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr std::uint64_t kFunctionTableVersion = 1;
 constexpr std::size_t kLeastOfFunction = 4;  // bytes
 constexpr std::size_t kLeastOfMark = 2;
-constexpr std::size_t kLargestTable = std::size_t{64} << 20;
 
 // The same between runs, and wherever the file is mapped.
 std::string synthetic_name(std::uint64_t vaddr) {
@@ -146,18 +146,14 @@ std::optional<FunctionTable> FunctionTable::read(std::vector<std::uint8_t> bytes
 
 FunctionTable kept_function_table(LineStore& store, const std::function<FilesKey()>& key,
                                   const std::function<FunctionTable()>& make) {
-  constexpr std::string_view kWhat = "functions";
-  const FilesKey files = key();
-  std::vector<std::uint8_t> name = files.bytes;
-  name.insert(name.end(), kWhat.begin(), kWhat.end());
-  if (auto bytes = store.load(name)) {
-    if (auto table = FunctionTable::read(*std::move(bytes))) return *std::move(table);
-  }
-  FunctionTable made = make();
-  if (made.symbols().empty() || !files.settled || key() != files) return made;
-  const std::vector<std::uint8_t> bytes = made.write();
-  if (bytes.size() <= kLargestTable) store.store(name, bytes);
-  return made;
+  const auto read = [](std::vector<std::uint8_t> bytes) {
+    return FunctionTable::read(std::move(bytes));
+  };
+  const auto write = [](const FunctionTable& table) { return table.write(); };
+  return kept_answer<FunctionTable>(store, key, "functions", read, write, [&make] {
+    FunctionTable made = make();
+    return made.symbols().empty() ? std::nullopt : std::optional(std::move(made));
+  });
 }
 
 }  // namespace hodo::symbol

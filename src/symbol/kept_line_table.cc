@@ -1,15 +1,15 @@
 #include "kept_line_table.h"
 
-#include <string_view>
+#include <utility>
 
 #include "hodo/base/numbers.h"
+#include "kept_answer.h"
 
 namespace hodo::symbol {
 namespace {
 
 constexpr std::uint64_t kLineTableVersion = 1;
 constexpr std::size_t kLeastOfRow = 4;  // bytes
-constexpr std::size_t kMostKept = std::size_t{16} << 20;
 constexpr std::uint64_t kMostLine = ~std::uint32_t{0};
 
 }  // namespace
@@ -58,18 +58,12 @@ std::optional<LineTable> read_line_table(std::span<const std::uint8_t> bytes) {
 
 LineTable kept_line_table(LineStore& store, const std::function<FilesKey()>& key,
                           const std::function<LineTable()>& find) {
-  constexpr std::string_view kWhat = "line table";
-  const FilesKey files = key();
-  std::vector<std::uint8_t> name = files.bytes;
-  name.insert(name.end(), kWhat.begin(), kWhat.end());
-  if (const auto bytes = store.load(name)) {
-    if (auto table = read_line_table(*bytes)) return *std::move(table);
-  }
-  LineTable found = find();
-  if (found.rows.empty() || !files.settled || key() != files) return found;
-  const std::vector<std::uint8_t> bytes = write_line_table(found);
-  if (bytes.size() <= kMostKept) store.store(name, bytes);
-  return found;
+  return kept_answer<LineTable>(store, key, "line table", read_line_table, write_line_table,
+                                [&find] {
+                                  LineTable found = find();
+                                  const bool none = found.rows.empty();
+                                  return none ? std::nullopt : std::optional(std::move(found));
+                                });
 }
 
 }  // namespace hodo::symbol

@@ -9,6 +9,8 @@
 #include "elf_file.h"
 #include "file_symbols.h"
 #include "function_table.h"
+#include "inlined_calls.h"
+#include "kept_answer.h"
 #include "kept_line_table.h"
 #include "kept_source.h"
 #include "synthetic_functions.h"
@@ -214,6 +216,19 @@ std::optional<SourceFrame> SymbolTable::inlined(std::string_view name) const {
   const DwarfLock lock(*this);
   DwarfSource* const dwarf = lock.dwarf();
   return dwarf != nullptr ? dwarf->inlined(name) : std::nullopt;
+}
+
+std::vector<InlinedCall> SymbolTable::inlined_calls(std::string_view name) const {
+  const auto find = [&]() -> std::optional<std::vector<InlinedCall>> {
+    const DwarfLock lock(*this);
+    DwarfSource* const dwarf = lock.dwarf();
+    if (dwarf == nullptr) return std::nullopt;
+    return dwarf->inlined_calls(name);
+  };
+  if (lines_ == nullptr) return find().value_or(std::vector<InlinedCall>());
+  return kept_answer<std::vector<InlinedCall>>(
+      *lines_, [this] { return key(); }, "inlined calls of " + std::string(name),
+      read_inlined_calls, write_inlined_calls, find);
 }
 
 LineTable SymbolTable::lines() const {

@@ -49,6 +49,26 @@ struct SourceFrame {
   bool inlined = false;    // the code was inlined into the next frame's function
 };
 
+// A call that the compiler has put the called function's code in the place of.
+struct InlinedCall {
+  // Code of a file: [begin, end), before relocation.
+  struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  // An address of its code where a line and column begins that pieces of it begin with, too.
+  struct Place {
+    std::uint64_t address = 0;
+    std::uint32_t number = 0;  // of the line and column
+  };
+  std::string function;  // as SourceFrame's
+  // Where it begins, before relocation: DW_AT_entry_pc, and where its copies do if a loop around it
+  // was unrolled. By address; none where DWARF does not say it, as clang's.
+  std::vector<std::uint64_t> entries;
+  std::vector<Place> places;  // by address; only without entries
+  std::vector<Range> ranges;  // its code, with what was inlined there in turn; by address, apart
+};
+
 // The line numbers of a file: which source line the code from `address` up to `end` is of.
 struct LineRow {
   std::uint64_t address = 0;  // before relocation
@@ -128,6 +148,11 @@ class SymbolTable {
   // A function of that name, as named() takes it, that the compiler has inlined somewhere, and
   // where it is defined; nullopt: none, or no DWARF. A pass over all of the DWARF.
   std::optional<SourceFrame> inlined(std::string_view name) const;
+
+  // Calls that were inlined of functions that may be called so, as named() takes it, by where they
+  // begin at the earliest; there the outer ones first. A pass over all of the DWARF, whose answer
+  // is kept.
+  std::vector<InlinedCall> inlined_calls(std::string_view name) const;
 
   // All line numbers of the file; empty without DWARF.
   LineTable lines() const;
