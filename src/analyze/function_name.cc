@@ -94,6 +94,8 @@ std::string suggestion(const std::string& written, const std::vector<std::string
   for (const symbol::SymbolTable* table : files.tables()) {
     const auto found = table->inlined(written);
     if (!found) continue;
+    const std::string whole = symbol::demangle(found->function);
+    if (!symbol::means(written, whole)) return fmt::format("; did you mean '{}'?", whole);
     std::string text = "; the compiler has inlined it";
     if (found->line == 0) return text;
     const std::string_view file = last_component(found->file);

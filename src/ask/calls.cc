@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <ranges>
+#include <tuple>
 
 #include "hodo/ask/occurrences.h"
+#include "inlined_follower.h"
 #include "kept_calls.h"
 #include "occurring.h"
 #include "thread_calls.h"
@@ -51,32 +54,45 @@ class Rows {
 
 class Lister final : public SegmentSink {
  public:
-  Lister(session::Session& session, const std::string& name, const CallListOptions& options)
-      : calls_(session), name_(name), options_(options) {}
+  // `inlined`: also such calls, or without `called` nothing else; may be null.
+  Lister(session::Session& session, const std::string& name, const CallListOptions& options,
+         InlinedCode* inlined, bool called = true)
+      : calls_(session),
+        code_(session),
+        name_(name),
+        options_(options),
+        inlined_(inlined),
+        called_(called) {}
 
   bool branches(const session::Context& who, std::uint64_t,
                 std::span<const Branch> batch) override {
     const ThreadId thread = thread_of(who);
-    auto [it, fresh] = watchers_.try_emplace(thread, *this, thread);
-    Watcher& watcher = it->second;
+    Watcher& watcher = watcher_of(thread);
     watcher.who = who;
-    analyze::OpenCalls& calls = calls_.of(thread, &watcher);
+    analyze::OpenCalls& calls = calls_.of(thread, &watcher.first());
     (void)visits_.of(who.queue);
-    calls.branches(who.space, batch);
+    if (watcher.inlined) {
+      watcher.inlined->branches(who, batch, calls);
+    } else {
+      calls.branches(who.space, batch);
+    }
     watcher.now = calls.clock();
     return !done_;
   }
 
   void begin_at(const SegmentStart& start) override {
     const ThreadId& thread = start.segment.thread;
-    Watcher& watcher = watchers_.try_emplace(thread, *this, thread).first->second;
+    Watcher& watcher = watcher_of(thread);
     watcher.restart();
-    calls_.restore(thread, &watcher, start);
+    if (watcher.inlined) watcher.inlined->restart(start.segment.last, watcher.now, true);
+    calls_.restore(thread, &watcher.first(), start);
+    if (watcher.inlined) watcher.inlined->restarted();
     watcher.restarted();
   }
 
   // The segments of `selected` in which calls begin or end that are to be listed.
-  std::vector<std::size_t> choose(const Index& index, std::vector<std::size_t> selected);
+  std::vector<std::size_t> choose(session::Session& session, const Index& index,
+                                  std::vector<std::size_t> selected);
 
   // The rows of what is about to be decoded are kept.
   void keep(const Index& index, std::span<const std::size_t> chosen, CallStore& store) {
@@ -93,15 +109,26 @@ class Lister final : public SegmentSink {
     for (std::uint32_t i = 0; i < judged_.size(); ++i) {
       if (judged_[i] == Judged::called) out_.meant.push_back(i);
     }
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < inlined_called_.size(); ++i) {
+      numbers.push_back(inlined_called_[i] ? add_inlined(i) : kNobody);
+    }
+    for (CallRow& row : out_.rows) {
+      if (row.inlined) row.function = numbers[row.function];
+    }
     return std::move(out_);
   }
 
  private:
   enum class Judged : std::uint8_t { no, meant, called };
 
-  class Watcher final : public analyze::CallWatcher {
+  class Watcher final : public analyze::CallWatcher, public InlinedWatcher {
    public:
-    Watcher(Lister& lister, const ThreadId& thread) : lister_(lister), thread_(thread) {}
+    Watcher(Lister& lister, const ThreadId& thread) : lister_(lister), thread_(thread) {
+      if (lister.inlined_ != nullptr) inlined.emplace(*lister.inlined_, lister.code_, *this, *this);
+    }
+    // What OpenCalls tells of calls.
+    analyze::CallWatcher& first() { return inlined ? *inlined : static_cast<CallWatcher&>(*this); }
 
     void opened(const analyze::OpenCall& call, std::size_t) override {
       stack_.push_back(call.stub ? kNobody : call.function);
@@ -122,8 +149,34 @@ class Lister final : public SegmentSink {
       row.outcome = static_cast<CallRow::Outcome>(how);
       finish(row, one, call, when);
     }
+    std::uint64_t began(const InlinedCallBegun& call) override {
+      CallRow row{.number = ++lister_.out_.calls,
+                  .at = {thread_, call.at.clock.branches, call.at.insn},
+                  .pid = call.who.pid,
+                  .time = call.at.clock.time,
+                  .instructions = call.at.clock.instructions + call.at.insn,
+                  .function = call.function,
+                  .caller = caller_below(stack_.size()),
+                  .site = call.entry,
+                  .space = call.who.space,
+                  .ticks = call.at.clock.ticks,
+                  .inlined = true};
+      inlined_rows_.emplace(row.number, row);
+      lister_.note_inlined(row.function);
+      return row.number;
+    }
+    void ended(std::uint64_t number, const PathPoint& at, analyze::CallEnd how,
+               bool open) override {
+      auto row = inlined_rows_.extract(number).mapped();
+      row.until = {thread_, at.clock.branches, at.insn};
+      row.instructions = at.clock.instructions + at.insn - row.instructions;
+      if (row.time != 0 && at.clock.time > row.time) row.duration = at.clock.time - row.time;
+      row.outcome = open ? CallRow::Outcome::open : static_cast<CallRow::Outcome>(how);
+      lister_.add(row);
+    }
     // The path ends here.
     void end() {
+      if (inlined) inlined->end(now);
       for (const Listed& one : std::views::reverse(listed_)) {
         CallRow row = row_of(one, one.call);
         finish(row, one, one.call, now);
@@ -143,6 +196,7 @@ class Lister final : public SegmentSink {
 
     session::Context who;
     analyze::CallClock now;
+    std::optional<InlinedFollower> inlined;
 
    private:
     struct Listed {
@@ -166,7 +220,7 @@ class Lister final : public SegmentSink {
     }
     void begin(const analyze::OpenCall& call) {
       if (!analyze::is_listed(call)) return;
-      const bool meant = lister_.is_meant(call.function);
+      const bool meant = lister_.called_ && lister_.is_meant(call.function);
       const bool kept = lister_.keeper_ && lister_.keeper_->keeps(call.function);
       if (!meant && !kept) return;
       const std::size_t depth = stack_.size() - 1;
@@ -177,7 +231,13 @@ class Lister final : public SegmentSink {
       one.kept = kept;
       one.who = who;
       one.call = call;
-      for (std::size_t i = depth; i-- > 0 && one.caller == kNobody;) one.caller = stack_[i];
+      one.caller = caller_below(depth);
+    }
+    // The innermost function of so many open calls.
+    std::uint32_t caller_below(std::size_t depth) const {
+      std::uint32_t caller = kNobody;
+      while (depth-- > 0 && caller == kNobody) caller = stack_[depth];
+      return caller;
     }
     CallRow row_of(const Listed& one, const analyze::OpenCall& call) const {
       return {.number = one.number,
@@ -204,6 +264,8 @@ class Lister final : public SegmentSink {
     std::vector<std::uint32_t> stack_;  // functions of all open calls
     std::vector<Listed> listed_;        // of those that are listed or kept
     std::vector<Listed> before_;        // the same, of before a part that was left out
+    // Inlined calls that are not over, by number; `instructions` those before it.
+    std::map<std::uint64_t, CallRow> inlined_rows_;
     bool restarting_ = false;
   };
 
@@ -216,13 +278,34 @@ class Lister final : public SegmentSink {
     return true;
   }
 
+  Watcher& watcher_of(const ThreadId& thread) {
+    return watchers_.try_emplace(thread, *this, thread).first->second;
+  }
   void add(const CallRow& row) {
     if (rows_.add(row)) done_ = options_.only != 0;
   }
+  void note_inlined(std::uint32_t function) {
+    if (inlined_called_.size() <= function) inlined_called_.resize(function + 1);
+    inlined_called_[function] = true;
+  }
+  // The number among all functions of one whose calls were inlined.
+  std::uint32_t add_inlined(std::uint32_t number) {
+    const analyze::Function& function = inlined_->functions()[number];
+    for (const std::uint32_t known : out_.meant) {
+      if (is_inlined_as(out_.functions[known], function)) return known;
+    }
+    out_.meant.push_back(static_cast<std::uint32_t>(out_.functions.size()));
+    out_.functions.push_back(function);
+    return out_.meant.back();
+  }
 
   ThreadCalls calls_;
+  Code code_;
   analyze::FunctionName name_;
   CallListOptions options_;
+  InlinedCode* inlined_;
+  bool called_;
+  std::vector<bool> inlined_called_;  // by function
   std::map<ThreadId, Watcher> watchers_;
   std::vector<Judged> judged_;
   bool done_ = false;  // the only row that is wanted has come
@@ -232,12 +315,16 @@ class Lister final : public SegmentSink {
   Visits visits_;
 };
 
-std::vector<std::size_t> Lister::choose(const Index& index, std::vector<std::size_t> selected) {
+std::vector<std::size_t> Lister::choose(session::Session& session, const Index& index,
+                                        std::vector<std::size_t> selected) {
   const MeantCallees callees(index, calls_.following(), name_);
   const auto segments = index.segments();
-  bool passing = options_.only != 0;
+  bool passing = options_.only != 0 && inlined_ == nullptr;
   IndexCursor cursor(index);
+  SpotSegments inlined(session, index, [this](auto... code) { return inlined_->meets(code...); });
   std::erase_if(selected, [&](std::size_t i) {
+    if (inlined_ != nullptr && inlined.may_run(i)) return false;
+    if (!called_) return true;
     const Segment& s = segments[i];
     std::uint64_t opened = 0;
     std::uint64_t closed = 0;
@@ -297,7 +384,7 @@ Result<session::Outcome> walk_calls(session::Session& session, const CallListOpt
   }
   auto selected = selected_segments(session, known->index, options.walk.selection);
   if (!selected) return walk(session, options.walk, lister);
-  const auto chosen = lister.choose(known->index, std::move(*selected));
+  const auto chosen = lister.choose(session, known->index, std::move(*selected));
   CallStore* const store = store_for(options);
   if (store != nullptr && chosen.size() >= store->least_segments()) {
     lister.keep(known->index, chosen, *store);
@@ -306,17 +393,81 @@ Result<session::Outcome> walk_calls(session::Session& session, const CallListOpt
 }
 
 // What an earlier question has left.
-std::optional<CallList> kept_list(const std::string& name, const CallListOptions& options) {
+std::optional<KeptCalls> kept_for(const std::string& name, const CallListOptions& options) {
   CallStore* const store = store_for(options);
   if (store == nullptr) return std::nullopt;
-  auto kept = kept_calls(*store, analyze::FunctionName(name));
-  if (!kept) return std::nullopt;
-  CallList out{.functions = std::move(kept->functions),
-               .meant = std::move(kept->meant),
-               .calls = kept->rows.size()};
+  return kept_calls(*store, analyze::FunctionName(name));
+}
+
+CallList list_of(KeptCalls kept, const CallListOptions& options) {
+  CallList out{.functions = std::move(kept.functions),
+               .meant = std::move(kept.meant),
+               .calls = kept.rows.size()};
   Rows rows(options, out);
-  for (const CallRow& row : kept->rows) rows.add(row);
+  for (const CallRow& row : kept.rows) rows.add(row);
   rows.finish();
+  return out;
+}
+
+// Which thread is walked along before which; nullopt: they take turns.
+std::optional<std::map<ThreadId, std::uint32_t>> one_by_one(const Index& index) {
+  std::map<ThreadId, std::uint32_t> queues;
+  std::map<std::uint32_t, ThreadId> threads;
+  for (const Segment& segment : index.segments()) {
+    const auto queue = queues.try_emplace(segment.thread, segment.queue).first;
+    const auto thread = threads.try_emplace(segment.queue, segment.thread).first;
+    if (queue->second != segment.queue || thread->second != segment.thread) return std::nullopt;
+  }
+  return queues;
+}
+
+// Adds calls that were inlined, which `found` has all of, and numbers them all anew.
+void add_inlined(const CallList& found, const std::map<ThreadId, std::uint32_t>& order,
+                 KeptCalls& kept) {
+  const auto base = static_cast<std::uint32_t>(kept.functions.size());
+  kept.functions.insert(kept.functions.end(), found.functions.begin(), found.functions.end());
+  std::map<std::uint32_t, std::uint32_t> meant;
+  for (const std::uint32_t function : found.meant) {
+    const auto known = std::ranges::find_if(kept.meant, [&](std::uint32_t other) {
+      return is_inlined_as(kept.functions[other], found.functions[function]);
+    });
+    meant[function] = known != kept.meant.end() ? *known : base + function;
+    if (known == kept.meant.end()) kept.meant.push_back(base + function);
+  }
+  for (CallRow row : found.rows) {
+    row.function = meant[row.function];
+    if (row.caller != kNobody) row.caller += base;
+    kept.rows.push_back(row);
+  }
+  std::ranges::stable_sort(kept.rows, {}, [&](const CallRow& row) {
+    return std::tuple(order.at(row.at.thread), row.at.branch, row.at.insn, row.inlined, row.number);
+  });
+  std::uint64_t number = 0;
+  for (CallRow& row : kept.rows) row.number = ++number;
+}
+
+// With the calls that were inlined, for which the path is followed where their code may have run.
+// nullopt: the whole question is to be answered by decoding.
+Result<std::optional<CallList>> kept_list(session::Session& session, const std::string& name,
+                                          const CallListOptions& options, InlinedCode* inlined) {
+  auto kept = kept_for(name, options);
+  if (!kept) return std::nullopt;
+  if (inlined == nullptr) return list_of(*std::move(kept), options);
+  const Index& index = options.index->index;
+  const auto order = one_by_one(index);
+  const auto selected = selected_segments(session, index, options.walk.selection);
+  if (!order || !selected) return std::nullopt;
+  CallListOptions all = options;
+  all.slower_than = 0;
+  Lister lister(session, name, all, inlined, false);
+  const auto chosen = lister.choose(session, index, *selected);
+  auto outcome = walk_segments(*options.index, chosen, options.walk, lister);
+  if (!outcome) return std::unexpected(outcome.error());
+  CallList found = lister.take(false);
+  if (found.left_out != 0) return std::nullopt;
+  add_inlined(found, *order, *kept);
+  CallList out = list_of(*std::move(kept), options);
+  out.outcome = std::move(*outcome);
   return out;
 }
 
@@ -324,8 +475,12 @@ std::optional<CallList> kept_list(const std::string& name, const CallListOptions
 
 Result<CallList> list_calls(session::Session& session, const std::string& name,
                             const CallListOptions& options) {
-  if (auto kept = kept_list(name, options)) return std::move(*kept);
-  Lister lister(session, name, options);
+  const auto inlined =
+      options.inlined ? InlinedCode::find(session, analyze::FunctionName(name)) : nullptr;
+  auto kept = kept_list(session, name, options, inlined.get());
+  if (!kept) return std::unexpected(kept.error());
+  if (*kept) return **std::move(kept);
+  Lister lister(session, name, options, inlined.get());
   auto outcome = walk_calls(session, options, lister);
   if (!outcome) return std::unexpected(outcome.error());
   CallList out = lister.take(outcome->losses.empty());

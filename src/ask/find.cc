@@ -369,9 +369,11 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
   }
   if (!found) {
     return fail(ErrorCode::not_found,
-                seen == 0 ? "the path never comes there" + where_lost(*outcome)
-                          : fmt::format("number {} was asked for, and there are only {}{}",
-                                        spec.count, seen, where_lost(*outcome)));
+                seen == 0
+                    ? "the path never comes there" + where_lost(*outcome)
+                    : fmt::format("number {} was asked for, and there {}{}", spec.count,
+                                  seen == 1 ? "is only one" : fmt::format("are only {}", seen),
+                                  where_lost(*outcome)));
   }
   return *found;
 }

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <ranges>
 #include <set>
 
 #include "hodo/ask/code.h"
 #include "hodo/base/last_component.h"
 #include "hodo/symbol/demangle.h"
+#include "inlined_follower.h"
 #include "occurring.h"
 #include "spots.h"
 #include "thread_calls.h"
@@ -24,33 +27,44 @@ class FunctionEvents final : public SegmentSink {
  public:
   FunctionEvents(session::Session& session, const Wanted& wanted, const OnOccurrence& tell,
                  Meant& meant)
-      : calls_(session),
+      : session_(session),
+        calls_(session),
+        code_(session),
         name_(wanted.name, wanted.exact),
         wanted_(wanted),
         tell_(tell),
-        meant_(meant) {}
+        meant_(meant) {
+    if (wanted.kind == Wanted::Kind::call) inlined_ = InlinedCode::find(session, name_);
+  }
 
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {
     const ThreadId thread = thread_of(who);
-    auto [it, fresh] = watchers_.try_emplace(thread, *this, thread);
-    Watcher& watcher = it->second;
+    Watcher& watcher = watcher_of(thread);
     watcher.who = &who;
-    analyze::OpenCalls& calls = calls_.of(thread, &watcher);
+    analyze::OpenCalls& calls = calls_.of(thread, &watcher.first());
     (void)first;
     for (const Branch& branch : batch) {
       if (!more_) break;
-      calls.branch(who.space, branch);
+      if (watcher.inlined) {
+        watcher.inlined->branch(who, branch, calls);
+      } else {
+        calls.branch(who.space, branch);
+      }
     }
+    watcher.now = calls.clock();
     return more_;
   }
 
   void begin_at(const SegmentStart& start) override {
     const ThreadId& thread = start.segment.thread;
-    Watcher& watcher = watchers_.try_emplace(thread, *this, thread).first->second;
+    Watcher& watcher = watcher_of(thread);
+    const bool forwards = start.segment.branches >= watcher.now.branches;
     more_ = true;
     watcher.quiet = true;
-    calls_.restore(thread, &watcher, start);
+    if (watcher.inlined) watcher.inlined->restart(start.segment.last, watcher.now, forwards);
+    calls_.restore(thread, &watcher.first(), start);
+    if (watcher.inlined) watcher.inlined->restarted();
     watcher.quiet = false;
   }
 
@@ -65,26 +79,38 @@ class FunctionEvents final : public SegmentSink {
   }
 
  private:
-  class Watcher final : public analyze::CallWatcher {
+  class Watcher final : public analyze::CallWatcher, public InlinedWatcher {
    public:
-    Watcher(FunctionEvents& events, const ThreadId& thread) : events_(events), thread_(thread) {}
+    Watcher(FunctionEvents& events, const ThreadId& thread) : events_(events), thread_(thread) {
+      if (events.inlined_) inlined.emplace(*events.inlined_, events.code_, *this, *this);
+    }
+    // What OpenCalls tells of calls.
+    analyze::CallWatcher& first() { return inlined ? *inlined : static_cast<CallWatcher&>(*this); }
     void opened(const analyze::OpenCall& call, std::size_t) override { became(call, 0); }
     void became(const analyze::OpenCall& call, std::size_t) override {
       if (quiet || events_.wanted_.kind != Wanted::Kind::call || call.stub) return;
       if (!analyze::is_listed(call)) return;
       if (events_.is_meant(call.function)) at(call.since.branches);
     }
+    std::uint64_t began(const InlinedCallBegun& call) override {
+      events_.note_meant({events_.inlined_->functions()[call.function], true});
+      at(call.at.clock.branches, call.at.insn);
+      return 0;
+    }
+    void ended(std::uint64_t, const PathPoint&, analyze::CallEnd, bool) override {}
     void closed(const analyze::OpenCall& call, analyze::CallEnd,
-                const analyze::CallClock& now) override {
+                const analyze::CallClock& when) override {
       if (events_.wanted_.kind != Wanted::Kind::ret || call.stub) return;
-      if (events_.is_meant(call.function)) at(now.branches);
+      if (events_.is_meant(call.function)) at(when.branches);
     }
     const session::Context* who = nullptr;
+    analyze::CallClock now;
     bool quiet = false;  // what is told of has been before
+    std::optional<InlinedFollower> inlined;
 
    private:
-    void at(std::uint64_t branch) {
-      if (events_.more_) events_.more_ = events_.tell_({thread_, branch, 0}, *who);
+    void at(std::uint64_t branch, std::uint64_t insn = 0) {
+      if (events_.more_) events_.more_ = events_.tell_({thread_, branch, insn}, *who);
     }
     FunctionEvents& events_;
     ThreadId thread_;
@@ -95,27 +121,59 @@ class FunctionEvents final : public SegmentSink {
       judged_.push_back(name_.means(calls_.functions()[i]));
     }
     if (!judged_[function]) return false;
-    note_meant(function);
+    note_meant({calls_.functions()[function], false});
     return true;
   }
-  void note_meant(std::uint32_t function) {
+  struct MeantFunction {
+    analyze::Function function;
+    bool inlined = false;
+    friend bool operator==(const MeantFunction& a, const MeantFunction& b) {
+      return a.inlined == b.inlined && a.function.name == b.function.name &&
+             a.function.object == b.function.object;
+    }
+  };
+  void note_meant(const MeantFunction& one) {
     found_ = true;
-    const analyze::Function& f = calls_.functions()[function];
-    const std::string text =
-        f.object.empty() ? f.name : fmt::format("{} ({})", f.name, last_component(f.object));
-    if (std::ranges::find(meant_.functions, text) == meant_.functions.end()) {
-      meant_.functions.push_back(text);
+    if (std::ranges::find(functions_, one) != functions_.end()) return;
+    functions_.push_back(one);
+    meant_.functions.clear();
+    meant_.exact = 0;
+    for (const MeantFunction& known : functions_) {
+      const analyze::Function& f = known.function;
+      const bool again = known.inlined && std::ranges::any_of(functions_, [&](const auto& other) {
+                           return !other.inlined && is_inlined_as(other.function, f);
+                         });
+      if (again) continue;
+      meant_.functions.push_back(
+          f.object.empty() ? f.name : fmt::format("{} ({})", f.name, last_component(f.object)));
       if (f.name == name_.name()) ++meant_.exact;
     }
   }
+  // Whether more functions than those that were noted may be meant.
+  bool may_mean_more() const {
+    if (inlined_ == nullptr) return false;
+    const auto only = inlined_->only_name();
+    return !only || !std::ranges::all_of(functions_, [&](const MeantFunction& known) {
+      const analyze::Function& f = known.function;
+      return is_inlined_as(f, {.name = *only, .object = f.object});
+    });
+  }
 
+  Watcher& watcher_of(const ThreadId& thread) {
+    return watchers_.try_emplace(thread, *this, thread).first->second;
+  }
+
+  session::Session& session_;
   ThreadCalls calls_;
+  Code code_;
   analyze::FunctionName name_;
+  std::unique_ptr<InlinedCode> inlined_;  // null: there are no such calls
   const Wanted& wanted_;
   const OnOccurrence& tell_;
   Meant& meant_;
   std::map<ThreadId, Watcher> watchers_;
   std::vector<bool> judged_;
+  std::vector<MeantFunction> functions_;  // that are meant and were seen
   bool found_ = false;
   bool more_ = true;
 };
@@ -125,23 +183,25 @@ std::vector<std::size_t> FunctionEvents::choose(const Index& index,
                                                 const Where& where) {
   const MeantCallees callees(index, calls_.following(), name_);
   const bool ends = wanted_.kind == Wanted::Kind::ret;
-  meant_.whole = true;
   std::uint64_t passed = 0;
-  bool passing = where.pass != 0 && where.passed != nullptr;
+  bool passing = where.pass != 0 && where.passed != nullptr && inlined_ == nullptr;
+  SpotSegments inlined(session_, index, [this](auto... code) { return inlined_->meets(code...); });
   std::erase_if(selected, [&](std::size_t i) {
     const Segment& segment = index.segments()[i];
     const Ran& ran = index.ran(i);
     const std::uint64_t count = ends ? callees.closed(ran) : callees.opened(ran);
+    if (count == 0 && inlined_ != nullptr && inlined.may_run(i)) return false;
     if (count == 0) return !segment.lossy;
     if (segment.lossy || passed + count > where.pass) passing = false;
     for (const CalleeCount& c : ran.callees) {
       if ((ends ? c.closed : c.opened) == 0 || !callees.means(c.callee)) continue;
-      note_meant(callees.function(c.callee));
+      note_meant({calls_.functions()[callees.function(c.callee)], false});
     }
     if (passing) passed += count;
     return passing;
   });
   if (where.passed != nullptr) *where.passed = passed;
+  meant_.whole = !may_mean_more();
   return selected;
 }
 
@@ -320,7 +380,8 @@ Result<session::Outcome> each_execution(session::Session& session, const Wanted&
     const Index& index = where.index->index;
     auto selected = selected_segments(session, index, options.selection);
     if (!selected) return walk(session, options, events);
-    SpotSegments segments(session, index, events.spots());
+    SpotSegments segments(session, index,
+                          [&](auto... code) { return !events.spots().within(code...).empty(); });
     std::erase_if(*selected, [&](std::size_t i) { return !segments.may_run(i); });
     return walk_chosen(*where.index, std::move(*selected), options, where, events);
   };

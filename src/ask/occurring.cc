@@ -83,7 +83,7 @@ bool SpotSegments::may_run(std::size_t segment) {
     if (!known.asked || known.generation != generation) {
       const std::uint64_t first = granule.number << kGranuleBits;
       const std::uint64_t last = first + ((std::uint64_t{1} << kGranuleBits) - 1);
-      known = {generation, true, !spots_.within(granule.space, first, last, from).empty()};
+      known = {generation, true, may_lie_(granule.space, first, last, from)};
     }
     if (known.runs) return true;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -10,7 +11,6 @@
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/index.h"
 #include "hodo/ask/occurrences.h"
-#include "spots.h"
 
 namespace hodo::ask {
 
@@ -45,8 +45,11 @@ class MeantCallees {
 // Whether code of the places that are looked for may have run in segments.
 class SpotSegments {
  public:
-  SpotSegments(session::Session& session, const Index& index, Spots& spots)
-      : session_(session), index_(index), spots_(spots) {}
+  // Whether code of such places may lie in [first, last] of a space at a time.
+  using MayLie = std::function<bool(std::uint32_t space, std::uint64_t first, std::uint64_t last,
+                                    std::uint64_t time)>;
+  SpotSegments(session::Session& session, const Index& index, MayLie may_lie)
+      : session_(session), index_(index), may_lie_(std::move(may_lie)) {}
   bool may_run(std::size_t segment);
 
  private:
@@ -59,7 +62,7 @@ class SpotSegments {
 
   session::Session& session_;
   const Index& index_;
-  Spots& spots_;
+  MayLie may_lie_;
   std::vector<Known> known_;  // by granule
 };
 

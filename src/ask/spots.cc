@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "hodo/base/last_component.h"
-#include "hodo/base/page.h"
 
 namespace hodo::ask {
 namespace {
@@ -76,19 +75,6 @@ Spots::Ranges Spots::ranges_of(const session::Object& object) {
   return out;
 }
 
-const Spots::Mapped& Spots::mapped(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const PlaceKey key{space, session_.names().generation(space, time), address >> kPageBits};
-  if (auto it = pages_.find(key); it != pages_.end()) return it->second;
-  if (pages_.size() == kMostPages) pages_.clear();
-  Mapped& out = pages_[key];
-  const session::Object object = session_.names().object(space, address, time);
-  if (object.table == nullptr) return out;
-  auto [it, fresh] = files_.try_emplace(object.table);
-  if (fresh) it->second = ranges_of(object);
-  out = {&it->second, address - object.offset};
-  return out;
-}
-
 std::span<const Spot> Spots::within(std::uint32_t space, std::uint64_t first, std::uint64_t last,
                                     std::uint64_t time) {
   answer_.clear();
@@ -99,12 +85,12 @@ std::span<const Spot> Spots::within(std::uint32_t space, std::uint64_t first, st
     }
     return answer_;
   }
-  const Mapped& where = mapped(space, first, time);
-  if (where.ranges == nullptr) return {};
+  const auto where = files_.at(space, first, time);
+  if (where.known == nullptr) return {};
   const std::uint64_t low = first - where.delta;
   const std::uint64_t high = last - where.delta;
-  auto it = std::ranges::upper_bound(*where.ranges, low, {}, &Spot::end);
-  for (; it != where.ranges->end() && it->begin <= high; ++it) {
+  auto it = std::ranges::upper_bound(*where.known, low, {}, &Spot::end);
+  for (; it != where.known->end() && it->begin <= high; ++it) {
     answer_.push_back({it->begin + where.delta, it->end + where.delta});
   }
   return answer_;

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "by_file.h"
 #include "hodo/ask/occurrences.h"
 #include "hodo/session/session.h"
-#include "place_key.h"
 
 namespace hodo::ask {
 
@@ -24,7 +21,12 @@ struct Spot {
 class Spots {
  public:
   // `session` must outlive this.
-  Spots(session::Session& session, Wanted wanted) : session_(session), wanted_(std::move(wanted)) {}
+  Spots(session::Session& session, Wanted wanted)
+      : wanted_(std::move(wanted)), files_(session.names(), [this](const session::Object& object) {
+          return ranges_of(object);
+        }) {}
+  Spots(const Spots&) = delete;
+  Spots& operator=(const Spots&) = delete;
 
   // Those of the object that `first` lies in that meet [first, last], by address. Valid until the
   // next question.
@@ -38,21 +40,12 @@ class Spots {
 
  private:
   using Ranges = std::vector<Spot>;  // in a file, by offset
-  struct Mapped {
-    const Ranges* ranges = nullptr;
-    std::uint64_t delta = 0;  // address less offset
-  };
-  const Mapped& mapped(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   Ranges ranges_of(const session::Object& object);
   void add_lines(const symbol::SymbolTable& table, Ranges& out);
   void add_symbol(const symbol::SymbolTable& table, Ranges& out);
 
-  static constexpr std::size_t kMostPages = std::size_t{1} << 18;
-
-  session::Session& session_;
   Wanted wanted_;
-  std::unordered_map<PlaceKey, Mapped, PlaceKey::Hash> pages_;
-  std::map<const symbol::SymbolTable*, Ranges> files_;
+  ByFile<Ranges> files_;
   std::vector<Spot> answer_;
   Meant meant_;
   bool found_ = false;

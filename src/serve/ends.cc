@@ -126,9 +126,10 @@ Result<std::vector<ask::CallRow>> raised_by(session::Session& session, const ask
   std::vector<ask::CallRow> out;
   for (const char* name : kRaises) {
     if (!is_there(session, name)) continue;
-    auto list = ask::list_calls(
-        session, name,
-        {.walk = {.selection = ask::only(thread), .progress = progress}, .index = index});
+    auto list = ask::list_calls(session, name,
+                                {.walk = {.selection = ask::only(thread), .progress = progress},
+                                 .index = index,
+                                 .inlined = false});
     if (!list && list.error().code == ErrorCode::not_found) continue;
     if (!list) return std::unexpected(list.error());
     out.insert(out.end(), list->rows.begin(), list->rows.end());

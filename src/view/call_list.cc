@@ -31,9 +31,20 @@ std::size_t shown(const ask::CallList& list, const CallListView& how) {
   return how.most == 0 ? list.rows.size() : std::min(list.rows.size(), how.most);
 }
 
-std::string site_line(session::Session& session, const CallRow& row) {
+std::string site_line(session::Session& session, const ask::CallList& list, const CallRow& row) {
   if (row.site == 0) return "";
-  return source_line(session::source_of(session.names().object(row.space, row.site, row.ticks)));
+  auto frames = session::source_of(session.names().object(row.space, row.site, row.ticks));
+  if (row.inlined) {
+    // At its entry the call is one of those that were inlined there.
+    const auto call = std::ranges::find(frames, list.functions[row.function].name,
+                                        &symbol::SourceFrame::function);
+    frames.erase(frames.begin(), call == frames.end() ? call : call + 1);
+  }
+  return source_line(frames);
+}
+
+std::string outcome(const CallRow& row) {
+  return std::string(ask::name(row.outcome)) + (row.inlined ? ", inlined" : "");
 }
 
 }  // namespace
@@ -66,7 +77,7 @@ void write_call_list(ask::CallList& list, session::Session& session, const CallL
     table.add({std::to_string(row.number), to_string(row.at),
                row.time == 0 ? "-" : seconds(row.time),
                row.time == 0 ? "-" : duration(row.duration), grouped(row.instructions), caller,
-               site_line(session, row), std::string(ask::name(row.outcome)),
+               site_line(session, list, row), outcome(row),
                printable(list.functions[row.function].name)});
   }
   table.write(style, out);
@@ -106,9 +117,10 @@ nlohmann::ordered_json row_json(const ask::CallList& list, session::Session& ses
             {"instructions", row.instructions},
             {"function", list.functions[row.function].name},
             {"outcome", ask::name(row.outcome)}};
+  if (row.inlined) call["inlined"] = true;
   if (row.caller != ask::kNobody) call["caller"] = list.functions[row.caller].name;
   if (row.site != 0) call["site"] = fmt::format("{:#x}", row.site);
-  if (const std::string line = site_line(session, row); !line.empty()) call["line"] = line;
+  if (const std::string line = site_line(session, list, row); !line.empty()) call["line"] = line;
   return call;
 }
 

@@ -213,13 +213,14 @@ class Case:
             sys.exit(77)
         return data
 
-    def program(self, name, source, *flags):
+    def program(self, name, source, *flags, compiler=None):
         cxx = "memory" not in name and "class" in source or "<cstdio>" in source or "throw " in source
         path = self.path(name + (".cc" if cxx else ".c"))
         with open(path, "w", encoding="utf-8") as file:
             file.write(source)
         out = self.path(name)
-        subprocess.run(["g++" if cxx else "gcc", "-g", *flags, path, "-o", out], check=True)
+        compiler = compiler or ("g++" if cxx else "gcc")
+        subprocess.run([compiler, "-g", *flags, path, "-o", out], check=True)
         return out
 
     def branches(self, data):
@@ -863,16 +864,125 @@ int main(int argc, char** argv) { return halves(argc) + argv[0][0] == 0; }
 
 
 def case_inlined(case):
-    """Of a function that was inlined it is said so, and how to ask for it."""
+    """A call that was inlined is listed; where functions as a whole are meant it is said how to ask for one."""
     data = case.record("inlined.data", case.program("inlined", INLINED, "-O1"))
+    listed = case.json("list", "halves", data)
+    (call,) = listed["calls"]
+    check(call["inlined"] and call["caller"] == "main" and call["outcome"] == "returned", call)
+    check(call["line"].endswith(f"inlined.c:{line_of(INLINED, 'halves') + 2}"), call)
+    check([f["name"] for f in listed["functions"]] == ["halves"], listed["functions"])
+    check("returned, inlined" in case.hodo("list", "halves", data).stdout, "text")
+    stands = case.json("show", "call:halves#1", data)["stands_at"]
+    check(stands["function"] == "main" and stands["line"] == line_of(INLINED, "halves"), stands)
+    told = case.hodo("show", "call:halves#2", data, status=None)
+    check(told.returncode == 2 and "is only one" in told.stderr, told.stderr)
     hint = f"has inlined it (inlined.c:{line_of(INLINED, 'halves') - 1}): its lines"
-    for words in (("list", "halves"), ("show", "call:halves#1"), ("annotate", "halves"), ("branches", "--function", "halves")):
+    for words in (("annotate", "halves"), ("branches", "--function", "halves"), ("show", "return:halves#1")):
         done = case.hodo(*words, data, status=None)
         check(done.returncode != 0 and hint in done.stderr, f"{words}: {done.stderr}")
     line = case.json("show", f"line:inlined.c:{line_of(INLINED, 'halves')}", data)
     check(line["stands_at"]["function"] == "main", line["stands_at"])
     other = case.hodo("list", "halve", data, status=None).stderr
     check("compiler" not in other, other)
+
+
+# Functions that count their calls, inlined in many ways.
+COUNTED = r"""
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <pthread.h>
+#include <stdexcept>
+#include <string>
+#include <vector>
+struct Counter { const char* name; unsigned long calls; };
+#define COUNTED(f) static Counter of_##f{#f, 0}; static inline __attribute__((always_inline))
+#define CALLED(f) __atomic_fetch_add(&of_##f.calls, 1, __ATOMIC_RELAXED)
+static volatile int zero;
+static jmp_buf back;
+COUNTED(skip) const char* skip(const char* p) { CALLED(skip); while (*p == ' ') ++p; return p; }
+COUNTED(parse) long parse(const char*& p) {
+  CALLED(parse);
+  p = skip(p);
+  long v = 0;
+  while (*p >= '0' && *p <= '9') v = v * 10 + (*p++ - '0');
+  return v;
+}
+COUNTED(hash) unsigned hash(const std::string& s) {
+  CALLED(hash);
+  unsigned h = 5381;
+  for (char c : s) h = h * 33 + static_cast<unsigned char>(c);
+  return h;
+}
+COUNTED(checked) int checked(int n) {
+  CALLED(checked);
+  if (n % 5 == 3) throw std::runtime_error("three");
+  return n + zero;
+}
+COUNTED(leaps) int leaps(int n) { CALLED(leaps); if (n % 7 == 2) longjmp(back, 1); return n + zero; }
+COUNTED(keep) void keep(std::vector<long>& v, long n) { CALLED(keep); v.push_back(n); }
+COUNTED(deep) int deep(int n) { CALLED(deep); return n * 3 + zero; }
+COUNTED(both) int both(int n) { CALLED(both); return n * 5 + zero; }
+COUNTED(swaps) void swaps(long& a, long& b) { CALLED(swaps); long c = a; a = b; b = c; }
+COUNTED(leaves) void leaves(int n) { CALLED(leaves); if (n == 3) exit(0); }
+__attribute__((noinline)) static int walk(int n) { return n == 0 ? 0 : deep(n) + walk(n - 1) + deep(n); }
+int (*volatile pointer)(int) = both;
+static void* work(void*) { long sum = 0; for (int i = 0; i < 50; ++i) sum += both(i); return (void*)sum; }
+static void tell() {
+  for (Counter* c : {&of_skip, &of_parse, &of_hash, &of_checked, &of_leaps, &of_keep, &of_deep, &of_both, &of_swaps, &of_leaves})
+    printf("%s %lu\n", c->name, c->calls);
+}
+int main() {
+  atexit(tell);
+  std::vector<long> kept;
+  std::map<unsigned, int> seen;
+  long sum = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string line = "  " + std::to_string(i * 37 % 1009) + " " + std::to_string(i) + std::string(i % 4, ' ');
+    const char* p = line.c_str();
+    const long a = parse(p);
+    const long b = parse(p);
+    if (a & 1) keep(kept, a);
+    if (b % 3 == 0) keep(kept, b);
+    ++seen[hash(line) % 32];
+  }
+  for (int i = 0; i < 30; ++i) { try { sum += checked(i); } catch (const std::runtime_error&) { ++sum; } }
+  for (volatile int i = 0; i < 30; i = i + 1) { if (setjmp(back) == 0) sum += leaps(i); }
+  sum += walk(6);
+  for (int i = 0; i < 10; ++i) sum += pointer(i) + both(i);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    for (std::size_t k = i + 1; k < kept.size() && k < i + 5; ++k) if (kept[k] < kept[i]) swaps(kept[i], kept[k]);
+  pthread_t threads[2];
+  for (pthread_t& t : threads) pthread_create(&t, nullptr, work, nullptr);
+  for (pthread_t& t : threads) pthread_join(t, nullptr);
+  for (volatile int i = 0; i < 5; i = i + 1) leaves(i + (sum == 1));
+}
+"""
+
+
+def case_inlined_calls(case):
+    """As many calls as the program counts itself, whatever the compiler has made of them; the same with an index, and by number."""
+    for compiler, flags in (("g++", "-O1"), ("g++", "-O2"), ("g++", "-O3"), ("clang++-19", "-O2")):
+        name = f"counted-{compiler}{flags}"
+        program = case.program(name, COUNTED, flags, compiler=compiler)
+        told = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+        data = case.record(name + ".data", program, options=["--psb-period", "2048"])
+        for function, count in zip(told[::2], map(int, told[1::2])):
+            listed = case.json("list", function, data, "--no-index")
+            calls = listed["calls"]
+            check(listed["count"] == count == len(calls), f"{name} {function}: {listed['count']}, not {count}")
+            check(case.json("list", function, data)["calls"] == calls, f"{name} {function}: other calls with an index")
+            for call in (calls[0], calls[len(calls) // 2], calls[-1]):
+                for index in ((), ("--no-index",)):
+                    shown = case.json("show", f"call:{function}#{call['number']}", data, *index)
+                    check(shown["moment"] == call["moment"], f"{name} {function}: {shown['moment']}, {call}")
+            outcomes = {outcome: sum(c["outcome"] == outcome for c in calls) for outcome in ("skipped", "open")}
+            skipped = {"checked": 6, "leaps": 4}.get(function, 0)
+            check(outcomes == {"skipped": skipped, "open": function == "leaves"}, f"{name} {function}: {outcomes}")
+            inlined = sum("inlined" in c for c in calls)
+            check(inlined == count - (10 if function == "both" else 0), f"{name} {function}: {inlined} inlined")
 
 
 TEMPLATES = r"""

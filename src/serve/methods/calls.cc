@@ -55,7 +55,7 @@ Json calls_result() {
                  {"total_time", number("nanoseconds in all of them")},
                  {"calls", list(any(),
                                 "moment, until, pid, time, duration, instructions, function, "
-                                "outcome, caller, site, line")},
+                                "outcome, inlined, caller, site, line")},
                  {"more", number("calls that would be in the list but for its limit")},
                  {"losses", losses()}},
                 {"functions", "count", "calls", "losses"});

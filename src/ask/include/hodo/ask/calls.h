@@ -29,10 +29,13 @@ struct CallRow {
   std::uint64_t instructions = 0;  // with what it called
   std::uint32_t function = 0;      // in CallList::functions
   std::uint32_t caller = 0;        // the same; of a call without a known caller kNobody
-  std::uint64_t site = 0;          // address of the call; 0: unknown
-  std::uint32_t space = 0;         // for Names, with `ticks`
+  // Address of the call; of one that was inlined, of its entry; 0: unknown.
+  std::uint64_t site = 0;
+  std::uint32_t space = 0;  // for Names, with `ticks`
   std::uint64_t ticks = 0;
   Outcome outcome = Outcome::open;
+  bool inlined =
+      false;  // its code was put in the place of the call; `caller` is whose code it is in
 };
 inline constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 std::string_view name(CallRow::Outcome outcome);
@@ -44,6 +47,7 @@ struct CallListOptions {
                      << 20;  // rows that are kept; the longest are, of equals the first
   std::uint64_t only = 0;    // the row of this number alone; 0: all
   const IndexedRecording* index = nullptr;  // of the session
+  bool inlined = true;  // with the calls that debug information says were inlined
 };
 
 struct CallList {
@@ -57,7 +61,9 @@ struct CallList {
   session::Outcome outcome;
 };
 
-// Errors: as walk(); not_found if there was no such call, with the nearest names.
+// An inlined call begins and ends as InlinedFollower has it (inlined_follower.h), which with
+// optimised code is as exact as the debug information. Errors: as walk(); not_found if there was no
+// such call, with the nearest names.
 Result<CallList> list_calls(session::Session& session, const std::string& name,
                             const CallListOptions& options);
 
