@@ -6,6 +6,12 @@
 #include "hodo/symbol/demangle.h"
 
 namespace hodo::ask {
+namespace {
+
+// At pieces that may meet a line of code, of files that lie.
+constexpr std::size_t kMostLooks = 1 << 14;
+
+}  // namespace
 
 std::optional<std::uint64_t> InlinedInFile::Call::entry_in(std::uint64_t from,
                                                            std::uint64_t to) const {
@@ -37,7 +43,8 @@ void InlinedInFile::add_meeting(std::uint64_t first, std::uint64_t last,
                                 std::vector<std::uint32_t>& out) const {
   const auto begin = [](const Piece& piece) { return piece.code.begin; };
   auto it = std::ranges::upper_bound(pieces_, last, {}, begin);
-  while (it != pieces_.begin() && (--it)->reach > first) {
+  for (std::size_t looks = 0; looks < kMostLooks && it != pieces_.begin(); ++looks) {
+    if ((--it)->reach <= first) break;
     if (it->code.end > first) out.push_back(it->call);
   }
   std::ranges::sort(out);

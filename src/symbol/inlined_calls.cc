@@ -106,12 +106,14 @@ void leave_out_padding(const Rows& rows, InlinedCall& call) {
   }
 }
 
-void add_places(Dwarf_Die& unit, const Rows& rows, InlinedCall& call) {
+// Looks at no more than `budget` rows.
+void add_places(Dwarf_Die& unit, const Rows& rows, std::size_t& budget, InlinedCall& call) {
   const std::vector<Written> wanted = beginnings(unit, call);
   for (const InlinedCall::Range& range : call.ranges) {
     for (std::size_t i = rows.from(range.begin); i < rows.size(); ++i) {
       const std::uint64_t address = rows.address(i);
-      if (address >= range.end) break;
+      if (address >= range.end || budget == 0) break;
+      --budget;
       if (i + 1 < rows.size() && rows.address(i + 1) == address) continue;
       const auto row = written(rows[i]);
       const auto found = row ? std::ranges::find(wanted, *row) : wanted.end();
@@ -199,7 +201,7 @@ void InlinedCalls::add(Dwarf_Die& unit, Dwarf_Die& die, int depth) {
   } else {
     const Rows rows(unit);
     leave_out_padding(rows, found.call);
-    add_places(unit, rows, found.call);
+    add_places(unit, rows, rows_left_, found.call);
   }
   found.call.function = name_of(die);
   found_.push_back(std::move(found));

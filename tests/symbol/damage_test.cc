@@ -33,6 +33,15 @@ std::size_t ask(test::Bytes bytes) {
     answers += (*table)->source(symbols[i].start).size();
   }
   answers += (*table)->named("fixture::outer").size();
+  const auto calls = (*table)->inlined_calls("fixture::inner");
+  for (const InlinedCall& call : calls) {
+    std::uint64_t end = 0;
+    for (const InlinedCall::Range& range : call.ranges) {
+      EXPECT_TRUE(range.begin >= end && range.begin < range.end);
+      end = range.end;
+    }
+  }
+  answers += calls.size();
   return answers;
 }
 
