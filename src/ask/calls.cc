@@ -109,9 +109,9 @@ class Lister final : public SegmentSink {
     for (std::uint32_t i = 0; i < judged_.size(); ++i) {
       if (judged_[i] == Judged::called) out_.meant.push_back(i);
     }
-    std::vector<std::uint32_t> numbers;
+    std::vector<std::uint32_t> numbers(inlined_called_.size(), kNobody);
     for (std::uint32_t i = 0; i < inlined_called_.size(); ++i) {
-      numbers.push_back(inlined_called_[i] ? add_inlined(i) : kNobody);
+      if (inlined_called_[i]) numbers[i] = add_inlined(i);
     }
     for (CallRow& row : out_.rows) {
       if (row.inlined) row.function = numbers[row.function];

@@ -132,7 +132,8 @@ void InlinedFollower::pass(const Line& line) {
     const bool meets = open.file == line.file && std::ranges::binary_search(calls_, open.call);
     if (!meets) leave(open, {.clock = *line.clock});
   }
-  for (const std::uint32_t call : calls_) pass(line, call);
+  if (line.file == nullptr) return;
+  for (const std::uint32_t call : calls_) pass(line, *line.file, call);
 }
 
 void InlinedFollower::leave(Open& open, const PathPoint& at) {
@@ -161,8 +162,8 @@ bool InlinedFollower::is_picked_up(const Line& line, const InlinedInFile::Call& 
   return !call.entry_in(line.begin, line.begin + 1) && call.covers(line.begin - 1);
 }
 
-void InlinedFollower::pass(const Line& line, std::uint32_t number) {
-  const InlinedInFile::Call& call = (*line.file)[number];
+void InlinedFollower::pass(const Line& line, const InlinedInFile& file, std::uint32_t number) {
+  const InlinedInFile::Call& call = file[number];
   auto open = find(line, number);
   if (!open && is_picked_up(line, call)) {
     open = open_.size();

@@ -113,7 +113,7 @@ class InlinedFollower final : public analyze::CallWatcher {
   bool is_picked_up(const Line& line, const InlinedInFile::Call& call) const;
   void go_back(const Line& line);
   void pass(const Line& line);
-  void pass(const Line& line, std::uint32_t number);
+  void pass(const Line& line, const InlinedInFile& file, std::uint32_t number);
   static void leave(Open& open, const PathPoint& at);
   std::optional<std::uint64_t> entry_in(const Line& line, const InlinedInFile::Call& call,
                                         const Spot& piece, std::optional<std::size_t> open) const;
