@@ -19,12 +19,6 @@ std::optional<std::uint64_t> InlinedInFile::Call::entry_in(std::uint64_t from,
   return entry != entries.end() && *entry < to ? std::optional(*entry) : std::nullopt;
 }
 
-std::optional<std::uint32_t> InlinedInFile::Call::place_at(std::uint64_t offset) const {
-  const auto place = std::ranges::lower_bound(places, offset, {}, &Place::offset);
-  const bool found = place != places.end() && place->offset == offset;
-  return found ? std::optional(place->number) : std::nullopt;
-}
-
 bool InlinedInFile::Call::covers(std::uint64_t offset) const {
   const auto behind = std::ranges::upper_bound(pieces, offset, {}, &Spot::begin);
   return behind != pieces.begin() && offset < (behind - 1)->end;
@@ -111,12 +105,6 @@ InlinedInFile InlinedCode::calls_of(const session::Object& object) {
       if (const auto offset = elf.offset_of(entry)) one.entries.push_back(*offset);
     }
     std::ranges::sort(one.entries);
-    for (const symbol::InlinedCall::Place& place : call.places) {
-      if (const auto offset = elf.offset_of(place.address)) {
-        one.places.push_back({*offset, place.number});
-      }
-    }
-    std::ranges::sort(one.places, {}, &InlinedInFile::Place::offset);
     for (const symbol::InlinedCall::Range& range : call.ranges) {
       const auto offset = elf.offset_of(range.begin);
       const std::uint64_t size = range.end - range.begin;

@@ -21,21 +21,13 @@ namespace hodo::ask {
 // Such calls of a file; places are offsets in it.
 class InlinedInFile {
  public:
-  // symbol::InlinedCall's, of which it is one.
-  struct Place {
-    std::uint64_t offset = 0;
-    std::uint32_t number = 0;
-  };
   struct Call {
     std::uint32_t function = 0;  // in InlinedCode::functions()
     std::vector<std::uint64_t> entries;
-    std::vector<Place> places;
     std::vector<Spot> pieces;  // of its code, by offset, apart
 
     // The first in [from, to).
     std::optional<std::uint64_t> entry_in(std::uint64_t from, std::uint64_t to) const;
-    // The number of a place.
-    std::optional<std::uint32_t> place_at(std::uint64_t offset) const;
     bool covers(std::uint64_t offset) const;
   };
 

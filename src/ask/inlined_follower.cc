@@ -115,12 +115,16 @@ void InlinedFollower::line(const session::Context& who, const Branch& branch,
   before_ = branch;
 }
 
-// By a loop around the call. Compilers move code of a call to before its entry, also from one round
-// of the loop to the next.
+// By a loop around the call, which is one that goes back to before it or has some of it inside.
+// Compilers move code of a call to before its entry, also from one round of the loop to the next.
 void InlinedFollower::go_back(const Line& line) {
   for (Open& open : std::views::reverse(open_)) {
     if (open.depth != frames_.size()) break;
-    open.over = open.over || (!open.inside && open.file == line.file && line.begin <= open.begin);
+    if (open.inside || open.file != line.file) continue;
+    const auto& pieces = (*line.file)[open.call].pieces;
+    const auto piece = std::ranges::lower_bound(pieces, line.begin, {}, &Spot::begin);
+    const bool around = piece != pieces.end() && piece->begin < before_.from - line.delta;
+    open.over = open.over || around || line.begin <= open.begin;
   }
 }
 
@@ -197,10 +201,9 @@ std::optional<std::uint64_t> InlinedFollower::entry_in(const Line& line,
     if (now != nullptr && !now->left) return std::nullopt;
     return call.entry_in(from, std::min(piece.end, line.end));
   }
-  if (now == nullptr || now->over) return from;
-  // A copy of what it began with: a loop around it was unrolled.
-  const bool again = !now->inside && now->place && call.place_at(from) == now->place;
-  return again ? std::optional(from) : std::nullopt;
+  // What it began with once is an entry.
+  const bool again = now != nullptr && now->left && from == now->begin;
+  return now == nullptr || now->over || again ? std::optional(from) : std::nullopt;
 }
 
 // The call begins, unless the path did not come to its entry: there is no instruction, or it has
@@ -217,7 +220,6 @@ std::optional<std::size_t> InlinedFollower::begin(const Line& line, std::uint32_
                                .at = {.insn = insn, .clock = *line.clock},
                                .who = *line.who};
   Open one{.file = line.file, .call = number, .begin = entry, .depth = frames_.size()};
-  one.place = (*line.file)[number].place_at(entry);
   one.number = watcher_.began(begun);
   open_.resize(std::max(open_.size(), *open + 1));
   open_[*open] = one;

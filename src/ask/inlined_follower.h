@@ -2,8 +2,8 @@
 //
 // A call begins where the path comes to its entry, as a debugger would stop there; if it is open
 // and the path has stayed in its code since, it goes round in a loop instead. Where debug
-// information names no entry, it begins where the path comes into its code, for the first time or
-// after it has gone back outside to before that. It ends behind the last instruction of its own
+// information names no entry, it begins where the path comes into its code: for the first time,
+// there again, or after a loop around has gone back. It ends behind the last instruction of its own
 // that is executed before the next one begins or the function around it is left: what compilers
 // have moved into its midst does not end it. Without a beginning that was seen, none is told of.
 #pragma once
@@ -85,13 +85,12 @@ class InlinedFollower final : public analyze::CallWatcher {
   struct Open {
     const InlinedInFile* file = nullptr;
     std::uint32_t call = 0;
-    std::uint64_t number = 0;            // the watcher's
-    std::optional<std::uint32_t> place;  // that it began with (InlinedInFile::Call::places)
-    std::uint64_t begin = 0;             // offset where the path came into it
-    std::size_t depth = 0;               // frames around it
-    bool inside = true;                  // the last line of the frame ended in its code
-    bool left = false;                   // the path was outside of it since it began,
-    bool over = false;  // and has gone round from there: what runs of it is of the next one
+    std::uint64_t number = 0;  // the watcher's
+    std::uint64_t begin = 0;   // offset where the path came into it
+    std::size_t depth = 0;     // frames around it
+    bool inside = true;        // the last line of the frame ended in its code
+    bool left = false;         // the path was outside of it since it began,
+    bool over = false;         // and has gone round from there: what runs of it is of the next one
     // What it had called was left by an exception or longjmp, and it has called nothing since. The
     // code that catches does; compilers give an inlined call the first instructions of a landing
     // pad that is not its own.

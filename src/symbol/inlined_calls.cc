@@ -13,8 +13,7 @@ namespace hodo::symbol {
 namespace {
 
 constexpr std::size_t kMostRangesInAll = std::size_t{1} << 22;
-constexpr std::size_t kMostBeginnings = 64;  // of a call; they are looked through one by one
-constexpr std::uint64_t kInlinedVersion = 1;
+constexpr std::uint64_t kInlinedVersion = 2;
 
 // Apart, by address.
 void join(std::vector<InlinedCall::Range>& ranges) {
@@ -47,31 +46,17 @@ struct Written {
   int column = 0;
   bool operator==(const Written&) const = default;
 };
-std::optional<Written> written(Dwarf_Line* row) {
-  const char* const file = dwarf_linesrc(row, nullptr, nullptr);
-  Written out;
-  if (file == nullptr || dwarf_lineno(row, &out.line) != 0) return std::nullopt;
-  if (dwarf_linecol(row, &out.column) != 0) return std::nullopt;
-  out.file = file;
-  return out;
-}
 
 // Of the last row that begins just there, which is what the instruction is of.
 std::optional<Written> written_at(Dwarf_Die& unit, std::uint64_t vaddr) {
   Dwarf_Line* const row = dwarf_getsrc_die(&unit, vaddr);
   Dwarf_Addr begin = 0;
   if (row == nullptr || dwarf_lineaddr(row, &begin) != 0 || begin != vaddr) return std::nullopt;
-  return written(row);
-}
-
-// What pieces begin with, each once.
-std::vector<Written> beginnings(Dwarf_Die& unit, const InlinedCall& call) {
-  std::vector<Written> out;
-  for (const InlinedCall::Range& range : call.ranges) {
-    const auto begin = written_at(unit, range.begin);
-    if (!begin || std::ranges::find(out, *begin) != out.end()) continue;
-    if (out.size() < kMostBeginnings) out.push_back(*begin);
-  }
+  const char* const file = dwarf_linesrc(row, nullptr, nullptr);
+  Written out;
+  if (file == nullptr || dwarf_lineno(row, &out.line) != 0) return std::nullopt;
+  if (dwarf_linecol(row, &out.column) != 0) return std::nullopt;
+  out.file = file;
   return out;
 }
 
@@ -92,6 +77,16 @@ class Rows {
     const auto all = std::views::iota(std::size_t{0}, count_);
     return *std::ranges::lower_bound(all, vaddr, {}, [this](std::size_t i) { return address(i); });
   }
+  // Whether a statement of a line begins at an address.
+  bool begins_statement(std::uint64_t vaddr, int line) const {
+    for (std::size_t i = from(vaddr); i < count_ && address(i) == vaddr; ++i) {
+      bool begins = false;
+      int number = 0;
+      if (dwarf_linebeginstatement((*this)[i], &begins) != 0 || !begins) continue;
+      if (dwarf_lineno((*this)[i], &number) == 0 && number == line) return true;
+    }
+    return false;
+  }
 
  private:
   Dwarf_Lines* rows_ = nullptr;
@@ -106,33 +101,16 @@ void leave_out_padding(const Rows& rows, InlinedCall& call) {
   }
 }
 
-// Looks at no more than `budget` rows.
-void add_places(Dwarf_Die& unit, const Rows& rows, std::size_t& budget, InlinedCall& call) {
-  const std::vector<Written> wanted = beginnings(unit, call);
-  for (const InlinedCall::Range& range : call.ranges) {
-    for (std::size_t i = rows.from(range.begin); i < rows.size(); ++i) {
-      const std::uint64_t address = rows.address(i);
-      if (address >= range.end || budget == 0) break;
-      --budget;
-      if (i + 1 < rows.size() && rows.address(i + 1) == address) continue;
-      const auto row = written(rows[i]);
-      const auto found = row ? std::ranges::find(wanted, *row) : wanted.end();
-      if (found == wanted.end()) continue;
-      const auto number = static_cast<std::uint32_t>(found - wanted.begin());
-      call.places.push_back({.address = address, .number = number});
-    }
-  }
-}
-
 // Copies of its code have no entries of their own in DWARF: they are pieces that begin with what
-// the call begins with.
+// the call begins with, and with a statement there. What was moved from its midst begins with none.
 void add_entries(Dwarf_Die& unit, std::uint64_t entry, InlinedCall& call) {
   call.entries.push_back(entry);
   const auto first = written_at(unit, entry);
   if (!first) return;
+  const Rows rows(unit);
   for (const InlinedCall::Range& range : call.ranges) {
     if (range.begin == entry || written_at(unit, range.begin) != first) continue;
-    call.entries.push_back(range.begin);
+    if (rows.begins_statement(range.begin, first->line)) call.entries.push_back(range.begin);
   }
   std::ranges::sort(call.entries);
 }
@@ -199,9 +177,7 @@ void InlinedCalls::add(Dwarf_Die& unit, Dwarf_Die& die, int depth) {
   if (known && is_inside(found.call, entry)) {
     add_entries(unit, entry, found.call);
   } else {
-    const Rows rows(unit);
-    leave_out_padding(rows, found.call);
-    add_places(unit, rows, rows_left_, found.call);
+    leave_out_padding(Rows(unit), found.call);
   }
   found.call.function = name_of(die);
   found_.push_back(std::move(found));
@@ -228,13 +204,6 @@ std::vector<std::uint8_t> write_inlined_calls(const std::vector<InlinedCall>& ca
       out.number(entry - last);
       last = entry;
     }
-    out.number(call.places.size());
-    last = 0;
-    for (const InlinedCall::Place& place : call.places) {
-      out.number(place.address - last);
-      out.number(place.number);
-      last = place.address;
-    }
     out.number(call.ranges.size());
     last = 0;
     for (const InlinedCall::Range& range : call.ranges) {
@@ -247,9 +216,8 @@ std::vector<std::uint8_t> write_inlined_calls(const std::vector<InlinedCall>& ca
 }
 
 std::optional<std::vector<InlinedCall>> read_inlined_calls(std::span<const std::uint8_t> bytes) {
-  constexpr std::size_t kLeastOfCall = 4;
+  constexpr std::size_t kLeastOfCall = 3;
   constexpr std::size_t kLeastOfRange = 2;
-  constexpr std::size_t kLeastOfPlace = 2;
   NumberReader in(bytes);
   if (in.number() != kInlinedVersion) return std::nullopt;
   std::vector<InlinedCall> out(in.count(kLeastOfCall));
@@ -258,12 +226,6 @@ std::optional<std::vector<InlinedCall>> read_inlined_calls(std::span<const std::
     call.entries.resize(in.count());
     std::uint64_t last = 0;
     for (std::uint64_t& entry : call.entries) last = entry = in.behind(last);
-    call.places.resize(in.count(kLeastOfPlace));
-    last = 0;
-    for (InlinedCall::Place& place : call.places) {
-      last = place.address = in.behind(last);
-      place.number = static_cast<std::uint32_t>(in.number(kMostBeginnings));
-    }
     call.ranges.resize(in.count(kLeastOfRange));
     last = 0;
     for (InlinedCall::Range& range : call.ranges) {

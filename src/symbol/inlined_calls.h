@@ -38,7 +38,6 @@ class InlinedCalls {
   std::unordered_map<Dwarf_Off, bool> judged_;  // by function (DW_AT_abstract_origin)
   std::vector<Found> found_;
   std::size_t ranges_ = 0;
-  std::size_t rows_left_ = std::size_t{1} << 24;  // of line tables that are looked at
 };
 
 // Such calls as bytes, and from bytes that anybody may have made up: nullopt if it cannot be that.

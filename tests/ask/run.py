@@ -886,6 +886,27 @@ def case_inlined(case):
     check("compiler" not in other, other)
 
 
+MIXED = r"""
+static volatile int zero;
+static inline __attribute__((always_inline)) int halves(int n) { return n / 2 + zero; }
+static inline __attribute__((always_inline)) int thirds(int n) { return n / 3 + zero; }
+int main(int argc, char** argv) {
+  int sum = argv[0][0] == 0;
+  for (int i = 0; i < 4; ++i) sum += halves(argc) + thirds(argc);
+  return sum == 0;
+}
+"""
+
+
+def case_inlined_mixed(case):
+    """Pieces of a call among others' code, some of them moved out of the loop, are one call in each round."""
+    for flags in ("-O1", "-O2"):
+        data = case.record(f"mixed{flags}.data", case.program(f"mixed{flags}", MIXED, flags))
+        for function in ("halves", "thirds"):
+            calls = case.json("list", function, data)["calls"]
+            check(len(calls) == 4, f"{flags} {function}: {calls}")
+
+
 # Functions that count their calls, inlined in many ways.
 COUNTED = r"""
 #include <csetjmp>
@@ -929,7 +950,7 @@ COUNTED(swaps) void swaps(long& a, long& b) { CALLED(swaps); long c = a; a = b; 
 COUNTED(leaves) void leaves(int n) { CALLED(leaves); if (n == 3) exit(0); }
 __attribute__((noinline)) static int walk(int n) { return n == 0 ? 0 : deep(n) + walk(n - 1) + deep(n); }
 int (*volatile pointer)(int) = both;
-static void* work(void*) { long sum = 0; for (int i = 0; i < 50; ++i) sum += both(i); return (void*)sum; }
+static void* work(void*) { long sum = 0; for (volatile int i = 0; i < 50; i = i + 1) sum += both(i); return (void*)sum; }
 static void tell() {
   for (Counter* c : {&of_skip, &of_parse, &of_hash, &of_checked, &of_leaps, &of_keep, &of_deep, &of_both, &of_swaps, &of_leaves})
     printf("%s %lu\n", c->name, c->calls);
@@ -951,7 +972,7 @@ int main() {
   for (int i = 0; i < 30; ++i) { try { sum += checked(i); } catch (const std::runtime_error&) { ++sum; } }
   for (volatile int i = 0; i < 30; i = i + 1) { if (setjmp(back) == 0) sum += leaps(i); }
   sum += walk(6);
-  for (int i = 0; i < 10; ++i) sum += pointer(i) + both(i);
+  for (volatile int i = 0; i < 10; i = i + 1) sum += pointer(i) + both(i);
   for (std::size_t i = 0; i < kept.size(); ++i)
     for (std::size_t k = i + 1; k < kept.size() && k < i + 5; ++k) if (kept[k] < kept[i]) swaps(kept[i], kept[k]);
   pthread_t threads[2];

@@ -22,10 +22,6 @@ bool has(const InlinedCall& call, std::uint64_t vaddr) {
 bool same(const std::vector<InlinedCall>& a, const std::vector<InlinedCall>& b) {
   return std::ranges::equal(a, b, [](const InlinedCall& x, const InlinedCall& y) {
     return x.function == y.function && x.entries == y.entries &&
-           std::ranges::equal(x.places, y.places,
-                              [](const InlinedCall::Place& r, const InlinedCall::Place& s) {
-                                return r.address == s.address && r.number == s.number;
-                              }) &&
            std::ranges::equal(x.ranges, y.ranges,
                               [](const InlinedCall::Range& r, const InlinedCall::Range& s) {
                                 return r.begin == s.begin && r.end == s.end;
@@ -77,9 +73,8 @@ TEST(InlinedCalls, OfANameAreLookedForOnce) {
 
 std::vector<InlinedCall> some_calls() {
   constexpr std::uint64_t kLast = ~std::uint64_t{0};
-  return {
-      {.function = "a", .entries = {0x12, 0x30}, .ranges = {{0x10, 0x20}, {0x30, 0x31}}},
-      {.function = "", .places = {{0, 1}, {kLast - 1, 2}}, .ranges = {{0, 1}, {kLast - 1, kLast}}}};
+  return {{.function = "a", .entries = {0x12, 0x30}, .ranges = {{0x10, 0x20}, {0x30, 0x31}}},
+          {.function = "", .ranges = {{0, 1}, {kLast - 1, kLast}}}};
 }
 
 TEST(InlinedCalls, AsBytes) {

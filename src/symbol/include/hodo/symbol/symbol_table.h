@@ -56,16 +56,10 @@ struct InlinedCall {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
-  // An address of its code where a line and column begins that pieces of it begin with, too.
-  struct Place {
-    std::uint64_t address = 0;
-    std::uint32_t number = 0;  // of the line and column
-  };
   std::string function;  // as SourceFrame's
   // Where it begins, before relocation: DW_AT_entry_pc, and where its copies do if a loop around it
   // was unrolled. By address; none where DWARF does not say it, as clang's.
   std::vector<std::uint64_t> entries;
-  std::vector<Place> places;  // by address; only without entries
   std::vector<Range> ranges;  // its code, with what was inlined there in turn; by address, apart
 };
 
