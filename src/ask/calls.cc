@@ -457,6 +457,9 @@ Result<std::optional<CallList>> kept_list(session::Session& session, const std::
   const auto order = one_by_one(index);
   const auto selected = selected_segments(session, index, options.walk.selection);
   if (!order || !selected) return std::nullopt;
+  // A file of rows may have been made up.
+  const auto is_known = [&](const CallRow& row) { return order->contains(row.at.thread); };
+  if (!std::ranges::all_of(kept->rows, is_known)) return std::nullopt;
   CallListOptions all = options;
   all.slower_than = 0;
   Lister lister(session, name, all, inlined, false);

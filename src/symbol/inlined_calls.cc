@@ -13,6 +13,7 @@ namespace hodo::symbol {
 namespace {
 
 constexpr std::size_t kMostRangesInAll = std::size_t{1} << 22;
+constexpr std::size_t kMostRowsOfOne = 64;  // address, of line tables that lie
 constexpr std::uint64_t kInlinedVersion = 2;
 
 // Apart, by address.
@@ -79,7 +80,9 @@ class Rows {
   }
   // Whether a statement of a line begins at an address.
   bool begins_statement(std::uint64_t vaddr, int line) const {
-    for (std::size_t i = from(vaddr); i < count_ && address(i) == vaddr; ++i) {
+    const std::size_t first = from(vaddr);
+    for (std::size_t i = first; i < count_ && address(i) == vaddr; ++i) {
+      if (i - first == kMostRowsOfOne) return false;
       bool begins = false;
       int number = 0;
       if (dwarf_linebeginstatement((*this)[i], &begins) != 0 || !begins) continue;
