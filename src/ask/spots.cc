@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hodo/base/join_ranges.h"
 #include "hodo/base/last_component.h"
 
 namespace hodo::ask {
@@ -14,20 +15,6 @@ bool ends_path(const std::string& path, const std::string& end) {
   if (!path.ends_with(end)) return false;
   return path.size() == end.size() || end.starts_with('/') ||
          path[path.size() - end.size() - 1] == '/';
-}
-
-// Ranges that touch are one.
-void join(std::vector<Spot>& ranges) {
-  std::ranges::sort(ranges, {}, &Spot::begin);
-  std::size_t kept = 0;
-  for (const Spot& range : ranges) {
-    if (kept > 0 && range.begin <= ranges[kept - 1].end) {
-      ranges[kept - 1].end = std::max(ranges[kept - 1].end, range.end);
-    } else {
-      ranges[kept++] = range;
-    }
-  }
-  ranges.resize(kept);
 }
 
 }  // namespace
@@ -70,7 +57,7 @@ Spots::Ranges Spots::ranges_of(const session::Object& object) {
   } else {
     add_symbol(*object.table, out);
   }
-  join(out);
+  join_ranges(out);
   found_ |= !out.empty();
   return out;
 }

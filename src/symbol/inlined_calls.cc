@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dies.h"
+#include "hodo/base/join_ranges.h"
 #include "hodo/base/numbers.h"
 
 namespace hodo::symbol {
@@ -15,20 +16,6 @@ namespace {
 constexpr std::size_t kMostRangesInAll = std::size_t{1} << 22;
 constexpr std::size_t kMostRowsOfOne = 64;  // address, of line tables that lie
 constexpr std::uint64_t kInlinedVersion = 2;
-
-// Apart, by address.
-void join(std::vector<InlinedCall::Range>& ranges) {
-  std::ranges::sort(ranges, {}, &InlinedCall::Range::begin);
-  std::size_t kept = 0;
-  for (const InlinedCall::Range& range : ranges) {
-    if (kept > 0 && range.begin <= ranges[kept - 1].end) {
-      ranges[kept - 1].end = std::max(ranges[kept - 1].end, range.end);
-    } else {
-      ranges[kept++] = range;
-    }
-  }
-  ranges.resize(kept);
-}
 
 std::uint64_t begin_of(const InlinedCall& call) {
   return call.entries.empty() ? call.ranges.front().begin : call.entries.front();
@@ -174,7 +161,7 @@ void InlinedCalls::add(Dwarf_Die& unit, Dwarf_Die& die, int depth) {
     ++ranges_;
   }
   if (found.call.ranges.empty()) return;
-  join(found.call.ranges);
+  join_ranges(found.call.ranges);
   Dwarf_Addr entry = 0;
   const bool known = dwarf_hasattr(&die, DW_AT_entry_pc) != 0 && dwarf_entrypc(&die, &entry) == 0;
   if (known && is_inside(found.call, entry)) {
