@@ -18,6 +18,7 @@
 
 #include "checking.h"
 #include "command.h"
+#include "hodo/capture/group_signals.h"
 #include "hodo/session/growing.h"
 #include "hodo/view/output.h"
 #include "hodo/view/style.h"
@@ -194,6 +195,9 @@ Result<std::unique_ptr<LiveCheck>> LiveCheck::start(const std::string& path, OnF
   out->complete_.reset();
   // Ctrl-C ends the program, and with it the recording; the verdict comes behind.
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
+  // What the program sends to its process group is not for this one, either.
+  const sigset_t for_others = capture::group_signals();
+  ::sigprocmask(SIG_BLOCK, &for_others, nullptr);
   Follower follower(path, what, suppressions, old, complete_end.get(), out->end_.get());
   const int status = follower.run();
   const auto byte = static_cast<unsigned char>(status);

@@ -13,6 +13,11 @@ from box import COMPLETE, INCOMPLETE, Skip, alive, check, equal, kill, wait_for
 MEGABYTES = ["0", "250"]
 
 
+# What a program may send to its process group and live on; the last for real-time signals.
+TO_THE_GROUP = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGUSR1, signal.SIGUSR2,
+                signal.SIGALRM, signal.SIGTERM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGRTMIN]
+
+
 def _ready(process):
     """Waits until the program says that it runs."""
     equal(process.stdout.readline(), b"ready\n", "the program's first line")
@@ -233,6 +238,27 @@ def second_control_c(box):
     terminal.type(b"\x03")
     equal(terminal.status(), 143, "exit status")
     box.stats(status=None)
+
+
+def signals_to_the_group(box):
+    """What a program sends to its process group, in which the recorder is, is not for that."""
+    for sender, options in ([], []), ([], ["--check"]), (["child"], []):
+        numbers = [str(int(number)) for number in TO_THE_GROUP]
+        done = box.record([box.own("to_group"), *sender, *numbers], options, start_new_session=True)
+        equal(done.stdout.decode(), "".join(f"{number} 1\n" for number in numbers), f"{sender}, {options}")
+        words = done.stderr.decode()
+        check(words == "" or options and "check: no finding" in words, words)
+        box.stats()
+
+
+def signal_that_asks_nothing(box):
+    """Sent to the recorder alone it is for the program."""
+    process = box.start(["sh", "-c", "trap 'exit 7' USR1; echo ready; while :; do :; done"])
+    _ready(process)
+    process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=60)
+    equal(process.returncode, 7, "exit status")
+    box.stats()
 
 
 def terminal_that_hangs_up(box):

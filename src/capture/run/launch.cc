@@ -8,10 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string_view>
+
+#include "hodo/capture/group_signals.h"
 
 namespace hodo::capture {
 namespace {
@@ -117,6 +120,29 @@ bool sent_by_process(const signalfd_siginfo& info) { return info.ssi_code <= 0; 
 // tty_signal_session_leader). Where hodo has become that, the program would have been.
 bool is_hang_up(const signalfd_siginfo& info) {
   return info.ssi_signo == SIGHUP && !sent_by_process(info) && ::getsid(0) == ::getpid();
+}
+
+// The parent of `pid` as /proc has it; 0 if it is gone.
+pid_t parent_of(pid_t pid) {
+  const Fd file(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> text{};
+  const std::size_t size = file ? read_full(file.get(), text.data(), text.size()) : 0;
+  const std::string_view line(text.data(), size);
+  const std::size_t name_end = line.rfind(')');  // the name may have any characters
+  pid_t parent = 0;
+  if (name_end == line.npos || size - name_end < 4) return 0;
+  std::from_chars(line.data() + name_end + 4, line.data() + size, parent);
+  return parent;
+}
+
+// Whether hodo started `pid`, or started who did: the program, and what it has started.
+bool is_of_program(pid_t pid) {
+  constexpr int kGenerations = 64;
+  for (int i = 0; i < kGenerations && pid > 1; ++i) {
+    pid = parent_of(pid);
+    if (pid == ::getpid()) return true;
+  }
+  return false;
 }
 
 // timeout(1) sends its signal to the command and then to the whole group: that is one request.
@@ -240,16 +266,28 @@ ProgramEvents Program::take_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) continue;  // reap() asks about our child only; signals may have merged
+    // What the program sends to its process group is between it and that.
+    if (pid_ > 0 && sent_by_process(info) && is_of_program(static_cast<pid_t>(info.ssi_pid))) {
+      continue;
+    }
     switch (signal) {
-      case SIGCHLD:
-        break;  // reap() below asks about our child only; signals may have merged
-      case SIGUSR2:
-        events.snapshot = true;
-        break;
-      default:
+      case SIGINT:
+      case SIGQUIT:
+      case SIGHUP:
+      case SIGTERM:
         if (is_hang_up(info)) hang_up();
         if (pid_ > 0) take_request(signal, sent_by_process(info));
         events.stop = events.stop || signal != SIGTERM || pid_ <= 0;
+        break;
+      default:
+        if (signal == SIGUSR2 && snapshot_signal_) {
+          events.snapshot = true;
+        } else if (pid_ > 0) {
+          kill(signal);
+        } else {
+          events.stop = true;
+        }
     }
   }
   if (deadline_ && Clock::now() >= *deadline_) end_harder();
@@ -317,8 +355,8 @@ void Program::reap(int options) {
 }
 
 Status Program::block_signals(bool snapshot_signal) {
-  sigset_t mask;
-  sigemptyset(&mask);
+  snapshot_signal_ = snapshot_signal;
+  sigset_t mask = group_signals();
   sigaddset(&mask, SIGCHLD);
   // A blocked signal is queued even if it is ignored. SIGHUP and SIGQUIT stay ignored (nohup);
   // SIGINT is what ends a recording, and shells ignore it in the background of a script without

@@ -53,9 +53,10 @@ struct ProgramEvents {
 // One program, from before its exec to its end.
 //
 // While a Program lives, SIGINT, SIGQUIT, SIGHUP, SIGTERM and SIGCHLD (and SIGUSR2, if asked for)
-// are blocked in the thread that made it and arrive through event_fd(). So make it before starting
-// threads, or signals will be delivered to those. SIGXFSZ is blocked, too: a file that may not
-// grow is an error of write(2) then. The destructor puts everything back.
+// are blocked in the thread that made it and arrive through event_fd(), as are the others that
+// programs send each other and that would end hodo (SIGUSR1, SIGALRM, SIGABRT, SIGRTMIN and so on).
+// So make it before starting threads, or signals will be delivered to those. SIGXFSZ is blocked,
+// too: a file that may not grow is an error of write(2) then. The destructor puts everything back.
 //
 // - Ctrl-C and Ctrl-\ reach the program from the terminal, since it shares hodo's process group; of
 //   hodo they make ProgramEvents::stop, and it survives to write its file.
@@ -63,6 +64,10 @@ struct ProgramEvents {
 //   gets SIGHUP and SIGCONT as it would from the kernel.
 // - The same signals sent by kill(1) to hodo alone, and SIGTERM always, are passed on to the
 //   program.
+// - So are the others, which ask nothing of hodo (without a program they make
+//   ProgramEvents::stop).
+// - What the program or one that it has started sends reached hodo because it shares their process
+//   group (kill(0, SIGUSR1)): of hodo that asks nothing.
 // - Who does not end is asked harder, by the next such signal at once, else when the grace is over:
 //   by SIGTERM, then by SIGKILL. A terminal's first signal has no such consequence: what it means
 //   is the program's affair.
@@ -142,6 +147,7 @@ class Program {
   Fd exec_error_;  // the child's errno, or end of file once exec has closed it
   Fd signals_;
   bool masked_ = false;
+  bool snapshot_signal_ = false;
   sigset_t old_mask_ = {};
   struct sigaction old_sigchld_ = {};
   std::optional<int> exit_status_;
