@@ -12,8 +12,8 @@ sigset_t group_signals() {
     const bool known = ::sigaction(signal, nullptr, &action) == 0;
     if (known && action.sa_handler == SIG_DFL) sigaddset(&out, signal);
   };
-  for (const int signal :
-       {SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT}) {
+  for (const int signal : {SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
+                           SIGSTKFLT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
     add(signal);
   }
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) add(signal);
