@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "block_calls.h"
 #include "glue.h"
 #include "hodo/isa/encoding.h"
 #include "memory.h"

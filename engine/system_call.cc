@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "asked_call.h"
 #include "attach.h"
 #include "block_calls.h"
 #include "clock.h"
@@ -215,7 +216,7 @@ bool interrupt_call(ThreadArea& area, std::uint64_t ip, std::uint64_t left_at) {
 
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   // No signal comes between the two: a sigreturn that is in the trace is made.
-  const bool returns = area.registers.rax == SYS_rt_sigreturn;
+  const bool returns = static_cast<std::uint32_t>(area.registers.rax) == SYS_rt_sigreturn;
   const std::uint64_t mask = returns ? block_signals() : 0;
   const auto unblock = [&] {
     if (returns) set_mask(mask);
@@ -234,11 +235,16 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
     stand_behind(area, behind);
     return enter_at(area, behind);
   }
-  const long result = call(area, behind);
-  if (result != kInterrupted) {
-    area.registers.rax = static_cast<std::uint64_t>(result);
-    stand_behind(area, behind);
-    ip = behind;
+  {
+    AskedCall asked(area);
+    const long result = call(area, behind);
+    if (result != kInterrupted) {
+      area.registers.rax = static_cast<std::uint64_t>(result);
+      stand_behind(area, behind);
+      ip = behind;
+    } else {
+      asked.undo();
+    }
   }
   area.ip = ip;
   if (is_ending(area)) stop_here(area);

@@ -102,7 +102,7 @@ bool read_clone(const ThreadArea& area, Clone& clone) {
       clone.flags = CLONE_VM | CLONE_VFORK;
       return true;
     case SYS_clone:
-      clone = {r.rdi, r.rsi};
+      clone = {static_cast<std::uint32_t>(r.rdi), r.rsi};
       return true;
     default: {
       clone_args args = {};
