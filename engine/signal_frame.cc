@@ -113,16 +113,20 @@ void step_in_program(ThreadArea& area, KernelContext& context) {
 
 bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSignal& signal,
                 std::uint64_t mask, KernelContext& context) {
+  // As arch/x86/kernel/signal.c and signal_64.c: without these there is no frame.
+  if ((action.flags & action::kRestorer) == 0) return false;
   Registers& r = area.registers;
   std::uint64_t top = r.rsp - kRedZone;
+  const bool nested = (area.alternate.flags & KernelStack::kAutoDisarm) == 0 &&
+                      area.alternate.holds(r.rsp);
   const bool alternate = (action.flags & action::kOnStack) != 0 &&
                          (area.alternate.flags & KernelStack::kDisabled) == 0 &&
-                         !area.alternate.holds(r.rsp);
+                         !nested;
   if (alternate) top = area.alternate.start + area.alternate.size;
   const std::size_t fp = fp_bytes(context);
   const std::uint64_t fp_at = (top - fp) & ~std::uint64_t{63};
   const std::uint64_t at = ((fp_at - sizeof(KernelFrame)) & ~std::uint64_t{15}) - 8;
-  if (alternate && at < area.alternate.start) return false;
+  if ((alternate || nested) && !area.alternate.holds(at)) return false;
 
   KernelFrame frame;
   frame.return_address = action.restorer;
