@@ -1,6 +1,9 @@
 #include "call_results.h"
 
+#include <linux/futex.h>
+#include <linux/sched.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -12,13 +15,14 @@
 #include "code_pages.h"
 #include "lock.h"
 #include "program_memory.h"
+#include "sys.h"
 #include "threads.h"
 
 namespace hodo::engine {
 namespace {
 
 constexpr std::uint64_t kMostVectors = 1024;  // UIO_MAXIOV
-constexpr long kEpollPwait2 = 441;            // newer than some headers
+constexpr long kEpollPwait2 = 441;  // newer than some headers
 constexpr std::uint64_t kEvent = 32;          // struct io_event
 
 void give_back_vectors(std::uint64_t at, std::uint64_t count) {
@@ -39,6 +43,39 @@ void give_back_message(std::uint64_t at) {
   give_back_vectors(address(message.msg_iov), message.msg_iovlen);
 }
 
+void give_back_word(std::uint64_t at) { give_back_pages(at, sizeof(std::uint32_t)); }
+
+void give_back_cloned(std::uint64_t at) {
+  clone_args args;
+  if (!read_program(&args, at, CLONE_ARGS_SIZE_VER0)) return;
+  give_back_word(args.pidfd);
+  give_back_word(args.parent_tid);
+  give_back_word(args.child_tid);
+}
+
+// Of a thread that ends the kernel clears one word, and marks the robust mutexes that it holds
+// (kernel/futex/core.c, exit_robust_list()). It tells nobody where it could not.
+void give_back_at_end() {
+  std::uint64_t word = 0;
+  raw_syscall(SYS_prctl, PR_GET_TID_ADDRESS, reinterpret_cast<long>(&word));
+  if (word != 0) give_back_word(word);
+  std::uint64_t list = 0, bytes = 0;
+  raw_syscall(SYS_get_robust_list, 0, reinterpret_cast<long>(&list),
+              reinterpret_cast<long>(&bytes));
+  robust_list_head head;
+  if (list == 0 || !read_program(&head, list, sizeof(head))) return;
+  const auto mutex_of = [&head](std::uint64_t entry) {
+    return (entry & ~std::uint64_t{1}) + static_cast<std::uint64_t>(head.futex_offset);
+  };
+  const auto address = [](const robust_list* one) { return reinterpret_cast<std::uint64_t>(one); };
+  if (head.list_op_pending != nullptr) give_back_word(mutex_of(address(head.list_op_pending)));
+  std::uint64_t entry = address(head.list.next);
+  for (int i = 0; i < ROBUST_LIST_LIMIT && (entry & ~std::uint64_t{1}) != list; ++i) {
+    give_back_word(mutex_of(entry));
+    if (!read_program(&entry, entry & ~std::uint64_t{1}, sizeof(entry))) return;
+  }
+}
+
 }  // namespace
 
 void give_back_results(const ThreadArea& area) {
@@ -48,9 +85,20 @@ void give_back_results(const ThreadArea& area) {
   const std::uint64_t r10 = area.taken[0];
   switch (r.rax) {
     case SYS_read:
+    case SYS_pread64:
+    case SYS_getdents:
+    case SYS_getdents64:
       return give_back_pages(r.rsi, r.rdx);
+    case SYS_getrandom:
+      return give_back_pages(r.rdi, r.rsi);
     case SYS_readv:
+    case SYS_preadv:
+    case SYS_preadv2:
+    case SYS_process_vm_readv:
       return give_back_vectors(r.rsi, r.rdx);
+    case SYS_process_vm_writev:
+      if (static_cast<std::int32_t>(r.rdi) != area.pid) return;
+      return give_back_vectors(r10, r.r8);
     case SYS_recvfrom:
       give_back_pages(r.rsi, r.rdx);
       give_back_pages(r.r8, sizeof(sockaddr_storage));
@@ -85,7 +133,15 @@ void give_back_results(const ThreadArea& area) {
     case kEpollPwait2:
       return give_back_pages(r.rsi, static_cast<std::uint32_t>(r.rdx) * sizeof(epoll_event));
     case SYS_io_getevents:
+    case SYS_io_pgetevents:
       return give_back_pages(r10, static_cast<std::uint32_t>(r.rdx) * kEvent);
+    case SYS_clone:
+      give_back_word(r.rdx);
+      return give_back_word(r10);
+    case SYS_clone3:
+      return give_back_cloned(r.rdi);
+    case SYS_exit:
+      return give_back_at_end();
     default:
       return;
   }

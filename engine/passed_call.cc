@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <iterator>
+#include <span>
 
 #include "call_results.h"
 #include "code_pages.h"
@@ -88,6 +89,30 @@ void got_rights(ThreadArea& area) {
 constexpr std::uint64_t kMseal = 462;
 constexpr std::uint64_t kGuardInstall = 102;  // MADV_GUARD_INSTALL
 
+struct Range {
+  std::uint64_t start = 0, bytes = 0;
+};
+
+// What children have had another advice on: they do not have it (MADV_DONTFORK), or empty. Those of
+// which there was no room in the list are in the last range, with all between.
+constexpr std::size_t kAdvices = 16;
+Range not_inherited[kAdvices];
+std::size_t not_inherited_count = 0;
+
+void note_not_inherited(std::uint64_t start, std::uint64_t bytes) {
+  for (const Range& known : std::span(not_inherited, not_inherited_count)) {
+    if (start >= known.start && start - known.start + bytes <= known.bytes) return;
+  }
+  if (not_inherited_count < kAdvices) {
+    not_inherited[not_inherited_count++] = {start, bytes};
+    return;
+  }
+  Range& last = not_inherited[kAdvices - 1];
+  const std::uint64_t end = std::max(last.start + last.bytes, start + bytes);
+  last.start = std::min(last.start, start);
+  last.bytes = end - last.start;
+}
+
 // Whether an advice leaves other contents than there were, or none.
 bool replaces(std::uint64_t advice) {
   return advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED || advice == MADV_FREE ||
@@ -110,9 +135,6 @@ void each_part(const Registers& r, Visit visit) {
   }
 }
 
-struct Range {
-  std::uint64_t start = 0, bytes = 0;
-};
 struct Ranges {
   Range of[2];
 };
@@ -170,6 +192,7 @@ void note_mappings(ThreadArea& area, long result) {
       return got_rights(area);
     case SYS_madvise:
       if (replaces(r.rdx)) code_replaced(r.rdi, r.rsi);
+      if (r.rdx == MADV_DONTFORK || r.rdx == MADV_WIPEONFORK) note_not_inherited(r.rdi, r.rsi);
       return;
     case SYS_process_madvise:
       return each_part(r, code_replaced);
@@ -298,6 +321,14 @@ long passed_on(ThreadArea& area) {
     const Locked locked;
     if (!unprotect_all()) return result;
   }
+}
+
+void forget_not_inherited() {
+  for (const Range& range : std::span(not_inherited, not_inherited_count)) {
+    give_back_pages(range.start, range.bytes);
+    forget(range.start, range.bytes);
+  }
+  if (not_inherited_count != 0) mappings_changed();
 }
 
 bool is_against_engine(const ThreadArea& area) {

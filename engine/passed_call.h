@@ -9,6 +9,10 @@ namespace hodo::engine {
 // came first. What it maps, unmaps or protects is noted, so is the code that it takes away.
 long passed_on(ThreadArea& area);
 
+// In a child with a memory of its own: what its parent's advice (MADV_DONTFORK, MADV_WIPEONFORK)
+// has left it without. Under the engine's lock.
+void forget_not_inherited();
+
 // The program may not take away or replace what the engine lives in, whose addresses it can only
 // have from /proc.
 bool is_against_engine(const ThreadArea& area);

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "block_calls.h"
+#include "call_results.h"
 #include "channel.h"
 #include "code_report.h"
 #include "edition.h"
@@ -23,6 +24,7 @@
 #include "line.h"
 #include "lock.h"
 #include "memory.h"
+#include "passed_call.h"
 #include "program_memory.h"
 #include "recording.h"
 #include "seccomp.h"
@@ -322,6 +324,7 @@ extern "C" void engine_child(ThreadArea* area) {
   area->program_mask = area->first_mask;
   block_signals();
   if (area->memory_is_new) {
+    forget_not_inherited();
     engine_lock.release();  // the parent held it over the call, so that nothing was half done
     forget_other_threads(*area);
   }
@@ -395,6 +398,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
     return kInterrupted;
   }
   const long connection = child.connection;
+  give_back_results(area);
   if (child.memory_is_new) engine_lock.acquire();
   const long result = glue_clone(&area, &child);
   if (child.memory_is_new) engine_lock.release();
@@ -421,6 +425,7 @@ long exit_call(ThreadArea& area) {
     set_mask(mask);
     return kInterrupted;
   }
+  if (area.registers.rax == SYS_exit) give_back_results(area);
   const bool process = area.registers.rax == SYS_exit_group || is_last_thread(area);
   const relay::EndRecord end{.exit_status = static_cast<std::int32_t>(area.registers.rdi & 0xff),
                              .is_judged = has_filter() ? 1u : 0u};
