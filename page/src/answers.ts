@@ -134,6 +134,14 @@ export interface OpenCall {
   how: string;
   instructions: number;
   time: number | null;
+  frames?: SourceFrame[]; // where calls were inlined at its line: these, innermost first, and the function itself
+}
+
+export interface SourceFrame {
+  function: string;
+  file: string;
+  line: number;
+  inlined: boolean;
 }
 
 export interface SceneBranch {
@@ -160,6 +168,7 @@ export interface Scene {
   instruction?: string;
   instructions: SceneInstruction[]; // around it
   calls: OpenCall[];
+  calls_left_out?: { behind: number; count: number }; // of very many: between the innermost and the outermost
   lost_before: unknown;
   before: SceneBranch[];
   after: SceneBranch[];

@@ -1,5 +1,5 @@
 // Where the thread stands at the selected moment: open calls, branches around, and where single steps lead.
-import type { Info, OpenCall, Place, Scene, SceneBranch } from "./answers";
+import type { Info, Place, Scene, SceneBranch } from "./answers";
 import { announce, button, h, replace } from "./dom";
 import { count } from "./format";
 import { base, brief, function_name, shown } from "./names";
@@ -22,7 +22,7 @@ export function place_text(place: Place | null): string {
   return place.offset ? `${brief(name, 60)}+0x${place.offset.toString(16)}` : brief(name, 60);
 }
 
-export function source_text(place: Place | null): string {
+export function source_text(place: Pick<Place, "file" | "line"> | null): string {
   return place?.file && place.line ? `${base(place.file)}:${place.line}` : "";
 }
 
@@ -66,7 +66,7 @@ export class WhereView implements Panel {
     const lost = scene.lost_before ? h("p", { class: "trouble" }, "Something was lost before this moment; the open calls may be incomplete.") : null;
     replace(
       this.body,
-      h("section", { class: "calls scrolls", attrs: { "aria-label": "Open calls" } }, lost, h("h3", {}, "Open calls"), this.calls(scene.calls)),
+      h("section", { class: "calls scrolls", attrs: { "aria-label": "Open calls" } }, lost, h("h3", {}, "Open calls"), this.calls(scene)),
       h("section", { class: "where-code", attrs: { "aria-label": "Code around" } }, this.code),
       h("section", { class: "around scrolls", attrs: { "aria-label": "Branches around" } }, h("h3", {}, "Branches around"), this.branches(scene)),
     );
@@ -98,14 +98,20 @@ export class WhereView implements Panel {
     );
   }
 
-  private calls(calls: OpenCall[]): HTMLElement {
-    const rows = calls.map((call, at) => {
+  private calls(scene: Scene): HTMLElement {
+    const left_out = scene.calls_left_out;
+    const rows = scene.calls.map((call, at) => {
       const name = function_name(call.function);
+      const frames = call.frames ?? [];
+      const line = frames.length > 0 ? source_text(frames[frames.length - 1]) : source_text(call.at);
+      const inlined = frames.filter((frame) => frame.inlined);
       return h(
         "li",
         { class: at === 0 ? "innermost" : "" },
+        at === left_out?.behind && h("div", { class: "trouble" }, `${count(left_out.count)} calls are left out here`),
         button(brief(name, 70), `Go to where ${brief(name, 70)} was entered`, () => call.entered && store.go({ at: call.entered }), { class: "link fn", disabled: !call.entered }),
-        h("div", { class: "muted" }, h("bdi", {}, base(call.object)), ` ${source_text(call.at)} ${place_text(call.at)}`),
+        inlined.map((frame) => h("div", { class: "muted" }, `in ${brief(function_name(frame.function), 70)}, inlined, ${source_text(frame)}`)),
+        h("div", { class: "muted" }, h("bdi", {}, base(call.object)), ` ${line} ${place_text(call.at)}`),
         h("div", { class: "muted" }, `${call.how}, ${count(call.instructions)} instructions so far`),
         button("Code", `Code of ${brief(name, 70)}, this call alone`, () => store.go({ view: "code", fn: call.function, call: call.entered ?? "" }), { class: "small" }),
       );

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "hodo/view/moments.h"
 #include "hodo/view/source_text.h"
@@ -13,6 +14,8 @@ namespace hodo::view {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostJsonCalls = 2000;
 
 Json address_json(SceneView& view, const session::Context& who, std::uint64_t address,
                   std::uint64_t time) {
@@ -48,20 +51,44 @@ std::string_view entry_name(analyze::CallEntry how) {
   return "first";
 }
 
-Json calls_json(SceneView& view) {
+// Where the compiler has inlined calls at the address: these, the innermost first, and the function
+// itself, each with its line. Empty elsewhere.
+Json frames_json(SceneView& view, const ask::OpenFrame& frame) {
   Json out = Json::array();
-  for (const ask::OpenFrame& frame : view.scene.calls) {
-    const bool known = frame.how != analyze::CallEntry::first;
-    Json call{{"function", frame.name},
-              {"object", frame.object},
-              {"at", address_json(view, view.scene.who, frame.at, frame.at_time)},
-              {"entered", known ? Json(ask::to_string(frame.entered)) : Json(nullptr)},
-              {"how", entry_name(frame.how)},
-              {"instructions", frame.instructions}};
-    if (frame.entry_time != 0) call["time"] = frame.entry_time;
-    out.push_back(std::move(call));
+  if (frame.at == 0) return out;
+  const auto sources = session::source_of(
+      view.session.names().object(view.scene.who.space, frame.at, frame.at_time));
+  if (sources.empty() || !sources.front().inlined) return out;
+  for (const symbol::SourceFrame& source : sources) {
+    out.push_back({{"function", source.inlined ? source.function : frame.name},
+                   {"file", source.file},
+                   {"line", source.line},
+                   {"inlined", source.inlined}});
   }
   return out;
+}
+
+Json call_json(SceneView& view, const ask::OpenFrame& frame) {
+  const bool known = frame.how != analyze::CallEntry::first;
+  Json call{{"function", frame.name},
+            {"object", frame.object},
+            {"at", address_json(view, view.scene.who, frame.at, frame.at_time)},
+            {"entered", known ? Json(ask::to_string(frame.entered)) : Json(nullptr)},
+            {"how", entry_name(frame.how)},
+            {"instructions", frame.instructions}};
+  if (frame.entry_time != 0) call["time"] = frame.entry_time;
+  if (Json frames = frames_json(view, frame); !frames.empty()) call["frames"] = std::move(frames);
+  return call;
+}
+
+void add_calls(Json& out, SceneView& view) {
+  const std::span<const ask::OpenFrame> all = view.scene.calls;
+  const auto [inner, outer] = shown_calls(all.size(), kMostJsonCalls);
+  Json& calls = out["calls"] = Json::array();
+  for (const ask::OpenFrame& frame : all.first(inner)) calls.push_back(call_json(view, frame));
+  if (outer == inner) return;
+  for (const ask::OpenFrame& frame : all.subspan(outer)) calls.push_back(call_json(view, frame));
+  out["calls_left_out"] = {{"behind", inner}, {"count", outer - inner}};
 }
 
 Json branch_json(SceneView& view, const ask::Passed& passed, std::uint64_t number) {
@@ -127,7 +154,7 @@ Json scene_json(SceneView& view) {
     out["instruction"] = view.code.disassemble(scene.who.space, scene.address, scene.time);
   }
   if (scene.goes_round) out["goes_round"] = true;
-  out["calls"] = calls_json(view);
+  add_calls(out, view);
   out["lost_before"] = scene.last_loss == 0 ? Json(nullptr) : Json(scene.last_loss);
   Json& before = out["before"] = Json::array();
   for (std::size_t i = scene.before.size() - std::min(scene.before.size(), view.around);

@@ -62,9 +62,14 @@ std::string calls_of_scene(SceneView& view, const Style& style) {
                {.title = "object", .tone = Tone::dim, .shrinks = true},
                {.title = "entered at"},
                {.title = "instructions since", .align = Align::right}});
-  std::size_t number = 0;
-  for (const ask::OpenFrame& frame : view.scene.calls) {
-    if (number == kMostCalls) break;
+  const std::size_t count = view.scene.calls.size();
+  const auto [inner, outer] = shown_calls(count, kMostCalls);
+  for (std::size_t number = 0; number < count; ++number) {
+    if (number == inner) {
+      table.add({"..", ".."});
+      number = outer;
+    }
+    const ask::OpenFrame& frame = view.scene.calls[number];
     const auto object = view.session.names().object(view.scene.who.space, frame.at, frame.at_time);
     const auto sources =
         frame.at == 0 ? std::vector<symbol::SourceFrame>{} : session::source_of(object);
@@ -81,15 +86,14 @@ std::string calls_of_scene(SceneView& view, const Style& style) {
     }
     if (where.empty()) where = place_of(view, view.scene.who, frame.at, frame.at_time);
     const bool known = frame.how != analyze::CallEntry::first;
-    table.add({std::to_string(number++), printable(frame.name), where,
+    table.add({std::to_string(number), printable(frame.name), where,
                printable(last_component(frame.object)),
                known ? ask::to_string(frame.entered) : "not in the trace",
                grouped(frame.instructions)});
   }
   std::string out = table.render(style);
-  if (view.scene.calls.size() > number) {
-    out += fmt::format("  and {} outer calls\n", view.scene.calls.size() - number);
-  }
+  if (outer != inner)
+    out += fmt::format("  {} calls between are left out\n", grouped(outer - inner));
   if (view.scene.calls.empty()) out = "  none are known\n";
   if (view.scene.last_loss != 0) {
     out += style.paint(Tone::bad,

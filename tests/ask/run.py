@@ -57,7 +57,7 @@ DEATHS = r"""
 static volatile int zero = 0;
 HERE static void null_read() { *(volatile int*)zero; }                        // LINE null_read
 HERE static void null_call() { ((void (*)(void))(long)zero)(); }              // LINE null_call
-HERE static int overflow(int n) { volatile char b[4096]; b[0] = (char)n;
+HERE static int overflow(int n) { volatile char b[1024]; b[0] = (char)n;
   if (n == zero - 1) return 0;  // without a conditional branch the trace cannot say how often
   return overflow(n + 1) + b[0]; }
 HERE static void aborts() { abort(); }                                        // LINE abort
@@ -658,7 +658,10 @@ def case_crash(case):
         names = [call["function"].split("(")[0] for call in calls]
         check(any(n == function or n.startswith(function + ".") for n in names), f"{kind}: {names}")
         if kind == "overflow":
-            check(len(names) > 1000, f"{len(names)} calls")
+            left = crash["threads"][0]["calls_left_out"]
+            check(len(names) == 2000 and left["behind"] == 1750 and left["count"] > 1000 and "main" in names, f"{len(names)} calls, {left}")
+            told = case.hodo("crash", data, status=None).stdout
+            check(f"  {left['count'] + 1936:,} calls between are left out" in told and " main " in told, told[:8000])
             continue
         if kind == "spun":
             told = case.hodo("crash", data, status=3).stdout
@@ -884,6 +887,33 @@ def case_inlined(case):
     check(line["stands_at"]["function"] == "main", line["stands_at"])
     other = case.hodo("list", "halve", data, status=None).stderr
     check("compiler" not in other, other)
+
+
+INLINED_DEATH = r"""
+#include <stdlib.h>
+#define INTO static inline __attribute__((always_inline))
+INTO void gives_up(int n) {
+  if (n > 0) abort();                                      /* LINE gives_up */
+}
+INTO void passes(int n) {
+  gives_up(n);                                             /* LINE passes */
+}
+int main(int argc, char** argv) {
+  passes(argc);                                            /* LINE main */
+  return argv[0][0] == 0;
+}
+"""
+
+
+def case_inlined_death(case):
+    """An open call is at the lines of all that is inlined there, for programs, too."""
+    data = case.record("inlined_death.data", case.program("inlined_death", INLINED_DEATH, "-O1"))
+    calls = case.json("crash", data)["processes"][0]["threads"][0]["calls"]
+    (main, ) = [call for call in calls if call["function"] == "main"]
+    told = [(f["function"], f["file"].endswith("/inlined_death.c"), f["line"], f["inlined"]) for f in main["frames"]]
+    check(told == [(name, True, line_of(INLINED_DEATH, name), name != "main") for name in ("gives_up", "passes", "main")], told)
+    check(main["at"]["line"] == told[0][2], main["at"])
+    check(all("frames" not in call for call in calls if call["function"] in ("abort", "_start")), calls)
 
 
 MIXED = r"""

@@ -101,7 +101,13 @@ Json scene_result() {
        {"instruction", string("its disassembly")},
        {"goes_round", flag("the code comes back here without a packet: how often it did, and "
                            "what it called on the way, is not in the trace")},
-       {"calls", list(any(), "open ones, innermost first")},
+       {"calls", list(any(),
+                      "open ones, innermost first; frames, where calls were inlined at its "
+                      "line: these, innermost first, and the function itself")},
+       {"calls_left_out",
+        object({{"behind", number("how many calls stand before them")},
+                {"count", number("calls between the innermost and the outermost")}},
+               {"behind", "count"})},
        {"lost_before", optional(number("the branch before which the path was lost last"))},
        {"before", list(any(), "branches, oldest first")},
        {"after", list(any(), "branches that follow")},

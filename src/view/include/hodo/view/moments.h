@@ -46,6 +46,16 @@ inline constexpr std::string_view kGoesRound =
 // Of a scene without an address: why.
 std::string nowhere_text(const ask::Scene& scene);
 
+// Which open calls are shown where there are more than `most`, as in a recursion that does not end:
+// the innermost, up to `inner`, and from `outer` on the outermost, an eighth. Equal: all.
+struct ShownCalls {
+  std::size_t inner, outer;
+};
+inline ShownCalls shown_calls(std::size_t count, std::size_t most) {
+  if (count <= most) return {count, count};
+  return {most - most / 8, count - most / 8};
+}
+
 // What `hodo show` says.
 std::string scene_text(SceneView& view, const Style& style);
 nlohmann::ordered_json scene_json(SceneView& view);
