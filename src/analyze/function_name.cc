@@ -75,12 +75,14 @@ std::string suggestion(const std::string& written, const std::vector<std::string
     if (bare.empty()) continue;  // code without a name
     if (bare.size() > kLongestName || wanted.size() > kLongestName) continue;
     unsigned d = edit_distance(wanted, bare);
-    if (d > most && wanted.size() >= 3 && bare.find(wanted) != bare.npos) d = most;
+    const bool holds = wanted.size() >= 3 && bare.find(wanted) != bare.npos;
+    if (d > most && holds) d = most + 1;                  // behind all that are near
     if (unqualified(bare) == unqualified(wanted)) d = 0;  // of another class or namespace
-    if (d <= most) near.try_emplace(name.size() > kLongestShown ? bare : name, d);
+    if (d <= most || holds) near.try_emplace(name.size() > kLongestShown ? bare : name, d);
   }
   std::vector<std::pair<std::string, unsigned>> best(near.begin(), near.end());
-  std::ranges::stable_sort(best, {}, &std::pair<std::string, unsigned>::second);
+  std::ranges::stable_sort(
+      best, {}, [](const auto& name) { return std::pair(name.second, name.first.size()); });
   if (best.empty()) return "";
   std::string out = "; did you mean ";
   for (std::size_t i = 0; i < std::min(best.size(), kMostListed); ++i) {

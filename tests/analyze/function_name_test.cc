@@ -78,6 +78,9 @@ TEST(Suggestion, has_the_nearest_first) {
   // Half of a word of four letters is as good as another word.
   EXPECT_EQ(suggestion("nope", {"code", "notes", "hope"}), "; did you mean 'hope'?");
   EXPECT_EQ(suggestion("laef", {"leaf", "lead"}), "; did you mean 'leaf'?");
+  // Before those that have the word in them somewhere.
+  EXPECT_EQ(suggestion("lea", {"_IO_cleanup", "clear", "leaf", "main"}),
+            "; did you mean 'leaf', 'clear', '_IO_cleanup'?");
 }
 
 TEST(Suggestion, knows_the_last_part_of_a_name) {
@@ -87,7 +90,7 @@ TEST(Suggestion, knows_the_last_part_of_a_name) {
   const std::vector<std::string> names{"__tls_get_addr", "list_add", add,
                                        "(anonymous namespace)::parse(int)"};
   EXPECT_EQ(suggestion("add", names),
-            "; did you mean 'ns::Box::add', '__tls_get_addr', 'list_add'?");
+            "; did you mean 'ns::Box::add', 'list_add', '__tls_get_addr'?");
   EXPECT_EQ(suggestion("Box<std::string, 3>::add", names), "; did you mean 'ns::Box::add'?");
   EXPECT_TRUE(FunctionName("ns::Box::add").means(add, ""));
   EXPECT_EQ(suggestion("parse", names), "; did you mean '(anonymous namespace)::parse(int)'?");
