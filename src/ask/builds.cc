@@ -128,7 +128,9 @@ void add_single(const Built& here, const Built& there, Rebuilt& out) {
     const auto other = entered_there.find(name);
     const bool may = !out.alike.contains(name) || inlined_there.contains(name);
     const bool more = other == entered_there.end() || (may && count > other->second);
-    if (more && may_be_inlined(name, here.compiled, there.compiled)) out.single.insert(name);
+    if (!more || !may_be_inlined(name, here.compiled, there.compiled)) continue;
+    out.single.insert(name);
+    if (is_inlined(name, there.compiled)) out.inlined.insert(name);
   }
 }
 

@@ -51,8 +51,12 @@ bool may_be_inlined(const std::string& name, const Compiled& here, const Compile
     return compiles_alike(here.units[entry.second.unit], there);
   };
   if (first == last || !std::ranges::all_of(first, last, is_alike)) return true;
-  const auto [other, others_end] = there.functions.equal_range(name);
-  return std::any_of(other, others_end, [](const auto& entry) { return entry.second.inlined; });
+  return is_inlined(name, there);
+}
+
+bool is_inlined(const std::string& name, const Compiled& there) {
+  const auto [first, last] = there.functions.equal_range(name);
+  return std::any_of(first, last, [](const auto& entry) { return entry.second.inlined; });
 }
 
 }  // namespace hodo::ask

@@ -26,4 +26,7 @@ Compiled compiled_of(const session::Object& file);
 // make.
 bool may_be_inlined(const std::string& name, const Compiled& here, const Compiled& there);
 
+// Whether a call of the function was inlined there; false where nothing tells.
+bool is_inlined(const std::string& name, const Compiled& there);
+
 }  // namespace hodo::ask

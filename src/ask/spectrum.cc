@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hodo/ask/builds.h"
 #include "hodo/ask/source_names.h"
 #include "hodo/base/last_component.h"
+#include "hodo/symbol/demangle.h"
 #include "neutral.h"
 
 namespace hodo::ask {
@@ -121,6 +123,16 @@ std::set<std::string> leave_out_lines(Spectrum& spectrum, const std::set<std::st
     return true;
   });
   return out;
+}
+
+void leave_out_functions(Spectrum& spectrum, const FunctionsOfFiles& functions) {
+  std::erase_if(spectrum, [&](const auto& counted) {
+    const Executed& what = counted.first;
+    if (what.kind != Executed::Kind::function) return false;
+    const auto of_file = functions.find(what.module);
+    return of_file != functions.end() &&
+           of_file->second.contains(base_name(symbol::demangle(what.name)));
+  });
 }
 
 namespace {

@@ -133,7 +133,14 @@ void align_file(const std::string& file, const ask::Rebuilt& in_common, Ran& a, 
     count_lines_once(*m, functions);
     leave_out_branches(*m, in_common.alike);
   }
-  out.complete &= otherwise.empty() && changed.empty();
+  if (!in_common.inlined.empty()) {
+    out.inlined.emplace(file, in_common.inlined);
+    out.notes.push_back(
+        fmt::format("{}: one of the builds has calls of these inlined, how often they ran is not "
+                    "compared: {}",
+                    file, some_of(in_common.inlined)));
+  }
+  out.complete &= otherwise.empty() && changed.empty() && in_common.inlined.empty();
   if (changed.empty()) return;
   out.notes.push_back(fmt::format(
       "{}: lines are called as in {}; where the source has changed they are not compared: {}", file,

@@ -7,6 +7,7 @@
 
 #include "hodo/analyze/coverage.h"
 #include "hodo/ask/builds.h"
+#include "hodo/ask/spectrum.h"
 #include "hodo/session/session.h"
 
 namespace hodo::serve {
@@ -24,6 +25,7 @@ struct Ran {
 struct Alignment {
   ask::RenamedFiles renamed;  // files of b, to what they are called in a
   ask::RebuiltFiles rebuilt;
+  ask::FunctionsOfFiles inlined;   // in one build: their counts cannot be compared
   std::vector<std::string> notes;  // what a comparison rests on
   bool complete = true;            // all that ran can be compared
 };

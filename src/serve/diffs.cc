@@ -144,8 +144,9 @@ Status add_path(const Pair& pair, const ask::CompareOptions& how, view::DiffView
 
 // What a run executed, as far as the other one says whether it did.
 ask::Spectrum executed(const analyze::Coverage& run, const analyze::Coverage& other,
-                       view::DiffView& diff) {
+                       const ask::FunctionsOfFiles& inlined, view::DiffView& diff) {
   ask::Spectrum out = ask::spectrum_of(run);
+  ask::leave_out_functions(out, inlined);
   for (const std::string& file : ask::leave_out_lines(out, ask::without_lines(other))) {
     diff.notes.push_back(fmt::format(
         "{} has source lines in one of the recordings only: they are not compared", file));
@@ -183,7 +184,8 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   }
   const analyze::Coverage& in_a = ran_a.coverage;
   const analyze::Coverage& in_b = ran_b.coverage;
-  diff.differences = ask::differences(executed(in_a, in_b, diff), executed(in_b, in_a, diff));
+  diff.differences = ask::differences(executed(in_a, in_b, alignment.inlined, diff),
+                                      executed(in_b, in_a, alignment.inlined, diff));
   return {};
 }
 

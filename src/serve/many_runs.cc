@@ -49,6 +49,9 @@ void ManyRuns::align_with_first(Ran& ran) {
   const Alignment alignment = align(*first_, ran, "the first recording");
   out_.notes.insert(alignment.notes.begin(), alignment.notes.end());
   out_.complete &= alignment.complete;
+  for (const auto& [file, functions] : alignment.inlined) {
+    inlined_[file].insert(functions.begin(), functions.end());
+  }
   if (alignment.rebuilt.empty()) return;
   const Lines left = lines_of(*first_);
   first_->coverage = whole;
@@ -56,9 +59,10 @@ void ManyRuns::align_with_first(Ran& ran) {
                               std::inserter(uncompared_, uncompared_.end()));
 }
 
-void ManyRuns::leave_out_lines() {
+void ManyRuns::leave_out_unknown() {
   std::set<std::string> files;
   for (ask::Spectrum& run : out_.runs) {
+    ask::leave_out_functions(run, inlined_);
     files.merge(ask::leave_out_lines(run, without_lines_));
     std::erase_if(run, [this](const auto& counted) {
       const ask::Executed& what = counted.first;
@@ -74,7 +78,7 @@ void ManyRuns::leave_out_lines() {
 }
 
 ManyRuns::Outcome ManyRuns::finish() {
-  leave_out_lines();
+  leave_out_unknown();
   out_.complete &= !out_.lost;
   return std::move(out_);
 }

@@ -1489,6 +1489,30 @@ int main(int argc, char** argv) {
 """
 
 
+INLINED_IN_ONE = r"""
+static volatile int zero;
+static int thirds(int n) { return n / 3 + zero; }
+static int halves(int n) { return n / 2 + thirds(n); }
+int main(int argc, char** argv) { return halves(argc) + argv[0][0] == 0; }
+"""
+
+
+def case_inlined_in_one(case):
+    """That one build calls what the other has inlined is no difference between the runs."""
+    def record(level):
+        os.makedirs(case.path(level), exist_ok=True)
+        return case.record(level + ".data", case.program(level + "/in_one", INLINED_IN_ONE, level))
+
+    plain, optimised = record("-O0"), record("-O2")
+    for pair in ((plain, optimised), (optimised, plain)):
+        told = case.json("diff", *pair, status=None)
+        functions = [d for d in told["differences"] if d["module"] == "in_one" and d["kind"] == "function"]
+        check(told["paths"][0]["equal"] and not functions, functions)
+        check(any("has calls of these inlined" in note and "halves and thirds" in note for note in told["notes"]), told["notes"])
+        only = case.json("diff", "--only-in", pair[0], "--", pair[1], status=None)
+        check(not [one for one in only["suspects"] if one["module"] == "in_one" and one["kind"] == "function"], only["suspects"])
+
+
 def case_in_place(case):
     """Whether a build calls memset() and its like or does their work in place is no difference between it and another."""
     def record(level, *arguments):

@@ -49,6 +49,9 @@ struct Rebuilt {
   std::set<std::string> alike;  // laid out alike in both: the same places mean the same
   // Only one build has them, or calls them so often, and the other may have them inlined.
   std::set<std::string> single;
+  // Of these, which the other has inlined in some place, as its DWARF says: how often it ran them
+  // is not known.
+  std::set<std::string> inlined;
 };
 using RebuiltFiles = std::map<std::string, Rebuilt>;  // by last path component
 

@@ -43,6 +43,11 @@ std::set<std::string> without_lines(const analyze::Coverage& coverage);
 // executed. Gives the files that had some.
 std::set<std::string> leave_out_lines(Spectrum& spectrum, const std::set<std::string>& of_files);
 
+// Functions by base_name() of their demangled names, by file.
+using FunctionsOfFiles = std::map<std::string, std::set<std::string>>;
+// Leaves functions out: how often another run executed them is not known.
+void leave_out_functions(Spectrum& spectrum, const FunctionsOfFiles& functions);
+
 struct Difference {
   Executed what;
   std::uint64_t a = 0;  // executions

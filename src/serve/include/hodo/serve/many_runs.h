@@ -40,11 +40,12 @@ class ManyRuns {
   using Lines = std::set<Line>;
   static Lines lines_of(const Ran& ran);
   void align_with_first(Ran& ran);
-  void leave_out_lines();
+  void leave_out_unknown();
 
   std::unique_ptr<session::Session> first_session_;
   std::unique_ptr<Ran> first_;
   Lines uncompared_;
+  ask::FunctionsOfFiles inlined_;        // in some builds
   std::set<std::string> without_lines_;  // files that a run has without source lines
   Outcome out_;
 };
