@@ -174,9 +174,12 @@ bool have_let_go(std::int32_t traced) {
 }
 
 long open_mappings() {
-  const long own = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
-                               O_RDONLY | O_CLOEXEC);
-  if (!failed(own)) return own;
+  // That of the process is empty once its first thread has ended.
+  long own = -ENOENT;
+  for (const char* path : {"/proc/thread-self/maps", "/proc/self/maps"}) {
+    own = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+    if (!failed(own)) return own;
+  }
   const long connection = connect_recorder();
   if (connection < 0) return own;
   const relay::Hello hello = own_hello(relay::Start::mappings);

@@ -39,7 +39,7 @@ bool ends_in(std::uint64_t from, const char* end) {
 
 // What the descriptor is of: "/proc/PID/mem" or "/proc/PID/task/TID/mem", PID being this process.
 bool is_own_memory(std::uint64_t descriptor) {
-  char link[48] = "/proc/self/fd/";
+  char link[48] = "/proc/thread-self/fd/";
   put_decimal(link + std::strlen(link), static_cast<std::uint32_t>(descriptor));
   char path[64];
   const long got = raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>(link),

@@ -46,11 +46,11 @@ bool set_limit(unsigned resource, const rlimit& to) {
   return !failed(raw_syscall(SYS_prlimit64, 0, resource, reinterpret_cast<long>(&to), 0));
 }
 
-// Of /proc/self/status, bytes; nullopt: it is not to be had.
+// Of /proc/thread-self/status, bytes; nullopt: it is not to be had.
 std::optional<std::uint64_t> counted(std::string_view name) {
   char text[4096];
   const long got = with_descriptor([&] {
-    const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/status"),
+    const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/status"),
                                   O_RDONLY | O_CLOEXEC);
     if (failed(file)) return file;
     const long read = raw_syscall(SYS_read, file, reinterpret_cast<long>(text), sizeof(text));

@@ -101,6 +101,21 @@ def threads_of_every_kind(box):
     _ends_as_ever(process)
 
 
+def first_thread_has_ended(box):
+    """Its memory is to be had by another one alone."""
+    process = _started(box, [box.own("first_ends")])
+    recorder = _attach(box, str(process.pid))
+    tasks = f"/proc/{process.pid}/task"
+    wait_for(lambda: any(ENGINE.search(_maps(tid)) for tid in os.listdir(tasks)), "the engine")
+    _goes_on(process)
+    recorder.send_signal(signal.SIGINT)
+    _end(recorder)
+    check(box.stats(status=None)["branches"]["taken"] > 99_999, "code of its own is not in the trace")
+    check(not any(ENGINE.search(_maps(tid)) for tid in os.listdir(tasks)), "left behind")
+    _goes_on(process)
+    _ends_as_ever(process)
+
+
 def ends_that_let_it_go_on(box):
     """A signal to the recorder, and --max-size."""
     process = _started(box, [box.own("attached")])

@@ -30,6 +30,12 @@ def threads_that_run_when_the_process_ends(box):
         equal(sum(task["thread"] for task in report["tasks"]), 4, "threads")
 
 
+def first_thread_has_ended(box):
+    """What is mapped afterwards and runs is in the trace."""
+    box.record([box.own("first_ends")], status=3)
+    check(box.stats()["branches"]["taken"] > 99_999, "code of the other thread is not in the trace")
+
+
 def system_calls_by_interrupt(box):
     """What follows INT 0x80 is in the trace, and signals come and end calls as always."""
     program = box.own("interrupts")

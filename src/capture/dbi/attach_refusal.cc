@@ -16,6 +16,7 @@
 
 #include "attachment.h"
 #include "hodo/capture/fd.h"
+#include "run/process_maps.h"
 #include "seccomp_filter.h"
 #include "tracee.h"
 
@@ -54,7 +55,7 @@ bool is_kernel_thread(pid_t pid) {
 }
 
 bool is_32_bit(pid_t pid) {
-  std::ifstream in(fmt::format("/proc/{}/exe", pid), std::ios::binary);
+  std::ifstream in(fmt::format("/proc/{}/exe", living_thread(pid)), std::ios::binary);
   std::array<char, EI_NIDENT> ident{};
   if (!in.read(ident.data(), ident.size())) return false;
   return std::memcmp(ident.data(), ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
@@ -149,7 +150,8 @@ Status check_attachable(pid_t pid) {
   }
   if (const Status traced = check_tracer(pid); !traced) return traced;
   // Asks for the same rights as ptrace (mm_access() in the kernel's fs/proc/base.c).
-  const Fd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string file = fmt::format("/proc/{}/mem", living_thread(pid));
+  const Fd memory(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory && (errno == EACCES || errno == EPERM)) return std::unexpected(not_permitted(pid));
   return check_seccomp(pid);
 }

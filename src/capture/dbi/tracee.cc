@@ -19,6 +19,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "run/process_maps.h"
 #include "unmapping.h"
 
 namespace hodo::capture {
@@ -73,18 +74,23 @@ constexpr int kRestartSys = 512, kRestartAlways = 513, kRestartNoHandler = 514, 
 
 void detach(pid_t tid) { ptrace(PTRACE_DETACH, tid, nullptr, nullptr); }
 
+// `copy` is process_vm_readv or process_vm_writev.
+template <class Copy>
+bool copy_memory(Copy copy, pid_t pid, const iovec& here, std::uint64_t there) {
+  const iovec remote{reinterpret_cast<void*>(there), here.iov_len};
+  ssize_t done = copy(pid, &here, 1, &remote, 1, 0);
+  if (done < 0 && errno == ESRCH) done = copy(living_thread(pid), &here, 1, &remote, 1, 0);
+  return done == static_cast<ssize_t>(here.iov_len);
+}
+
 }  // namespace
 
 bool read_memory(pid_t pid, std::uint64_t from, void* to, std::size_t count) {
-  const iovec local{to, count};
-  const iovec remote{reinterpret_cast<void*>(from), count};
-  return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(count);
+  return copy_memory(process_vm_readv, pid, {to, count}, from);
 }
 
 bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t count) {
-  const iovec local{const_cast<void*>(from), count};
-  const iovec remote{reinterpret_cast<void*>(to), count};
-  return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(count);
+  return copy_memory(process_vm_writev, pid, {const_cast<void*>(from), count}, to);
 }
 
 std::vector<pid_t> threads_of(pid_t pid) {
@@ -295,7 +301,7 @@ std::optional<long> make_call(pid_t tid, std::uint64_t instruction, long number,
 std::uint64_t find_syscall(pid_t pid) {
   constexpr std::string_view kSyscall = "\x0f\x05";
   constexpr std::uint64_t kMost = 16 << 20;
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::ifstream maps(fmt::format("/proc/{}/maps", living_thread(pid)));
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
   for (std::string line; std::getline(maps, line);) {
     const std::size_t dash = line.find('-'), blank = line.find(' ');

@@ -75,7 +75,7 @@ Status write_running(perfdata::Writer& writer, const RunningProcess& process) {
     if (Status done = writer.comm({.pid = pid, .tid = tid, .comm = name}, stamp); !done)
       return done;
   }
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::ifstream maps(fmt::format("/proc/{}/maps", living_thread(pid)));
   for (std::string line; std::getline(maps, line);) {
     const auto found = parse_maps_line(line);
     if (!found) continue;

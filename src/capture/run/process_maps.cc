@@ -6,6 +6,9 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace hodo::capture {
 
@@ -26,6 +29,25 @@ std::optional<MapsLine> parse_maps_line(const std::string& line) {
   out.mmap.flags = MAP_PRIVATE;
   out.path = line.substr(std::min<std::size_t>(static_cast<std::size_t>(path_at), line.size()));
   return out;
+}
+
+pid_t living_thread(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  const auto has_ended = [&](const std::string& thread) {
+    std::ifstream file(process + "/task/" + thread + "/stat");
+    std::string line;
+    std::getline(file, line);
+    const std::size_t name = line.rfind(')');  // which may have any characters
+    const char state = name == line.npos || line.size() < name + 3 ? 'X' : line[name + 2];
+    return state == 'Z' || state == 'X';
+  };
+  if (!has_ended(std::to_string(pid))) return pid;
+  std::error_code none;
+  for (const auto& task : std::filesystem::directory_iterator(process + "/task", none)) {
+    const std::string thread = task.path().filename();
+    if (!has_ended(thread)) return std::atoi(thread.c_str());
+  }
+  return pid;
 }
 
 }  // namespace hodo::capture

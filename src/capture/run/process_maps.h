@@ -1,6 +1,8 @@
 // What a process has mapped to be executed.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -15,5 +17,9 @@ struct MapsLine {
 
 // Of an executable line of /proc/PID/maps; nullopt: of another one.
 std::optional<MapsLine> parse_maps_line(const std::string& line);
+
+// A thread of the process that has not ended: its first, if there is no other. Where the first has
+// ended /proc/PID and process_vm_readv(2) of its number know no memory, those of the others do.
+pid_t living_thread(pid_t pid);
 
 }  // namespace hodo::capture
