@@ -25,7 +25,12 @@ namespace action {  // KernelAction::flags
 inline constexpr std::uint64_t kNoChildStop = 1, kNoChildWait = 2, kSigInfo = 4,
                                kOnStack = 0x08000000, kRestart = 0x10000000, kNoDefer = 0x40000000,
                                kResetHandler = 0x80000000, kRestorer = 0x04000000;
-}
+// UAPI_SA_FLAGS: the kernel forgets all others since Linux 5.11, so that programs can ask for them.
+inline constexpr std::uint64_t kExposeTagBits = 0x800;
+inline constexpr std::uint64_t kKnown = kNoChildStop | kNoChildWait | kSigInfo | kOnStack |
+                                        kRestart | kNoDefer | kResetHandler | kRestorer |
+                                        kExposeTagBits;
+}  // namespace action
 
 struct KernelAction {
   std::uint64_t handler = kDefault;
@@ -108,6 +113,8 @@ inline constexpr std::uint16_t kUserCode = 0x33;  // KernelContext::cs of 64 bit
 
 namespace eflags {
 inline constexpr std::uint64_t kTf = 1 << 8, kDf = 1 << 10, kRf = 1 << 16, kAc = 1 << 18;
-}
+// FIX_EFLAGS: what rt_sigreturn takes from a frame, CF PF AF ZF SF and OF among them.
+inline constexpr std::uint64_t kOfFrames = kTf | kDf | kRf | kAc | 0x8d5;
+}  // namespace eflags
 
 }  // namespace hodo::engine

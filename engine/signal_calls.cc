@@ -98,6 +98,7 @@ long sigaction_call(ThreadArea& area) {
     if (!read_program(&wanted, to, sizeof wanted)) return -EFAULT;
     if (number == kKill || number == kStop) return -EINVAL;
     wanted.mask &= ~(signal_bit(kKill) | signal_bit(kStop));
+    wanted.flags &= action::kKnown;
   }
   const std::uint64_t mask = block_signals();
   KernelAction before;
@@ -167,6 +168,8 @@ long sigreturn_call(ThreadArea& area) {
     raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), kSegv);
   }
   set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
+  context.eflags =
+      (program_flags(area) & ~eflags::kOfFrames) | (context.eflags & eflags::kOfFrames);
   save_native_registers(area, context);
   set_trap_flag(area, context.eflags);
   const bool code_32 = is_code_32(context);

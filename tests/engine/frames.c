@@ -1,6 +1,6 @@
 // Handlers of signals whose frame the kernel does not write: where an alternate stack that the
-// thread is on has no room for it, and without a restorer. Each in a child of its own; prints what
-// came of it.
+// thread is on has no room for it, and without a restorer. What it takes of a frame's flags, and
+// of an action's. Each in a child of its own; prints what came of it.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { kAutoDisarm = 1u << 31, kDeepest = 40, kStack = 1 << 16, kBelow = 1 << 20 };
@@ -45,9 +46,36 @@ static void without_a_restorer(void) {
   say("through\n");
 }
 
+static void keeps_the_flags_that_it_knows(void) {
+  for (int bit = 0; bit < 64; bit++) {
+    unsigned long action[4] = {(unsigned long)comes, 1ul << bit, 0, ~0ul}, now[4] = {0};
+    syscall(SYS_rt_sigaction, SIGUSR1, action, NULL, 8);
+    syscall(SYS_rt_sigaction, SIGUSR1, NULL, now, 8);
+    printf("%lx %lx, ", now[1], now[3]);
+  }
+  puts("");
+  fflush(stdout);
+}
+
+static void sets_all_flags(int number, siginfo_t* info, void* context) {
+  ((ucontext_t*)context)->uc_mcontext.gregs[REG_EFL] = ~0x100ll;  // but TF
+}
+static void returns_with_flags(void) {
+  struct sigaction action = {.sa_sigaction = sets_all_flags, .sa_flags = SA_SIGINFO};
+  sigaction(SIGUSR1, &action, NULL);
+  long call = SYS_tkill, flags;
+  __asm__ volatile("syscall; pushf; popq %1; pushq $0x202; popf"
+                   : "+a"(call), "=r"(flags)
+                   : "D"(getpid()), "S"(SIGUSR1)
+                   : "rcx", "r11", "memory", "cc");
+  printf("%lx\n", flags);
+  fflush(stdout);
+}
+
 int main(void) {
-  void (*const cases[])(void) = {on_the_alternate_stack, on_one_that_is_disarmed,
-                                 on_the_plain_stack, without_a_restorer};
+  void (*const cases[])(void) = {
+      on_the_alternate_stack, on_one_that_is_disarmed,       on_the_plain_stack,
+      without_a_restorer,     keeps_the_flags_that_it_knows, returns_with_flags};
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
