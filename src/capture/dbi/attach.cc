@@ -192,9 +192,13 @@ class Attaching {
     if (registers->rax != 0) {
       std::array<char, 200> text{};
       read_memory(pid_, registers->rax, text.data(), text.size() - 1);
+      constexpr std::uint64_t kErrors = 4096;  // else it is an address or a size
+      const std::uint64_t value = registers->rdx;
+      const bool error = value != 0 && value < kErrors;
       return fail(ErrorCode::unsupported,
-                  fmt::format("process {} cannot be recorded: {} ({})", pid_, text.data(),
-                              std::strerror(static_cast<int>(registers->rdx))));
+                  fmt::format("process {} cannot be recorded: {}{}", pid_, text.data(),
+                              error ? fmt::format(" ({})", std::strerror(static_cast<int>(value)))
+                                    : std::string()));
     }
     return copy_threads(read_memory) ? Status() : gone();
   }
