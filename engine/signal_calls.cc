@@ -163,9 +163,14 @@ long sigreturn_call(ThreadArea& area) {
   static_assert(sizeof(KernelContext) < 512);
   KernelContext context;
   if (!read_program(&context, area.registers.rsp, sizeof context)) {
-    const KernelAction standard;  // as the kernel, which forces it
-    kernel_action(kSegv, &standard, nullptr);
+    // Behind the call the process ends by it, also where the program blocks or handles it.
+    {
+      const Locked locked;
+      area.actions->of[kSegv] = {};
+    }
+    area.blocked_faults &= ~signal_bit(kSegv);
     raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), kSegv);
+    return 0;
   }
   set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
   context.eflags =

@@ -73,6 +73,13 @@ def signals(box):
             box.agrees_with_perf()
 
 
+def no_frame_to_return_from(box):
+    if box.source == "qemu":
+        raise Skip("QEMU loses its stack there")
+    _by_signal(box, "sigreturn", SEGV, "main")
+    box.stats()
+
+
 def after_the_first_thread(box):
     """It ends before the second one has begun, and the process goes on."""
     end, _ = _ended(box, ["left_exit"], 5)

@@ -109,6 +109,10 @@ int main(int argc, char** argv) {
   }
   if (strcmp(how, "ill") == 0) __builtin_trap();
   if (strcmp(how, "trap") == 0) __asm__ volatile("int3");
+  // From a frame that is not there.
+  if (strcmp(how, "sigreturn") == 0) {
+    __asm__ volatile("movl $8, %esp; movl $15, %eax; syscall");
+  }
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
   if (strcmp(how, "term") == 0) kill(getpid(), SIGTERM);
