@@ -44,8 +44,11 @@ std::string way_text(const ask::Side& side, const ask::Scene& scene) {
   return fmt::format("{}{} to {}", name(b.kind), how, place_text(session, next.who, b.to, b.time));
 }
 
-std::string meeting_text(const ask::Parting& parting) {
-  if (!parting.a_meet) return "not within the branches that were looked at";
+std::string meeting_text(const ask::Comparison& compared) {
+  const ask::Parting& parting = compared.partings.front();
+  if (!parting.a_meet) {
+    return compared.more ? "not within the branches that were looked at" : "not before they end";
+  }
   const std::uint64_t in_a = parting.a_meet->branch - parting.a.branch;
   const std::uint64_t in_b = parting.b_meet->branch - parting.b.branch;
   return fmt::format("A {} after {} branch{}, B {} after {}", to_string(*parting.a_meet),

@@ -17,7 +17,7 @@ std::string place_text(session::Session& session, const session::Context& who,
                        std::uint64_t address, std::uint64_t time);
 // What a side does at the parting.
 std::string way_text(const ask::Side& side, const ask::Scene& scene);
-std::string meeting_text(const ask::Parting& parting);
+std::string meeting_text(const ask::Comparison& compared);  // where the first parting ends
 // Where two paths part: "parse+0x16" and "foo.c:42"; "-" and "" where that is not in the trace.
 struct PartingPlace {
   std::string function, line;

@@ -29,7 +29,7 @@ std::string parting_text(const ComparedPaths& paths, const Style& style) {
   add("they part at", place_text(*paths.a.session, a.who, a.address, a.time));
   add("A", fmt::format("{}  {}", to_string(a.moment), way_text(paths.a, a)));
   add("B", fmt::format("{}  {}", to_string(b.moment), way_text(paths.b, b)));
-  add("meet again", meeting_text(c.partings.front()));
+  add("meet again", meeting_text(c));
   out += "\n  open calls\n";
   SceneView view(*paths.a.session, a, 1);
   return out + calls_of_scene(view, style);

@@ -112,7 +112,7 @@ class DifferencePage {
     add("<p class=\"lead\"><span class=\"parts\">they part at</span> {}</p>\n"
         "<p class=\"lead dim\">they meet again: {}</p>\n<div class=\"sides\">\n",
         escaped(place_text(*paths.a.session, at.who, at.address, at.time)),
-        escaped(meeting_text(paths.comparison.partings.front())));
+        escaped(meeting_text(paths.comparison)));
     side("a", paths.a, at);
     side("b", paths.b, *paths.b_scene);
     add("</div>\n");

@@ -1497,6 +1497,28 @@ int main(int argc, char** argv) { return halves(argc) + argv[0][0] == 0; }
 """
 
 
+PARTED = r"""
+static volatile int zero;
+__attribute__((noinline)) static int one(int n) { return n + zero; }
+__attribute__((noinline)) static int other(int n) { return n - zero; }
+__attribute__((noinline)) static int chooses(int n) {
+  if (n > 1) return one(n) + 1;                            /* LINE parts */
+  return other(n) + 2;
+}
+int main(int argc, char** argv) { return chooses(argc) + chooses(argc + 1) + argv[0][0] == 0; }
+"""
+
+
+def case_parted_to_the_end(case):
+    """Two calls that have nothing more in common are not said to have been looked at in part."""
+    data = case.record("parted.data", case.program("parted", PARTED, "-O1", "-fno-inline"))
+    calls = ("--call", "chooses#1", "--call", "chooses#2")
+    told = case.hodo("diff", data, *calls, status=1).stdout
+    check("meet again    not before they end" in told, told)
+    first = case.json("diff", data, *calls, status=1)["paths"][0]["first"]
+    check(first["a"]["at"]["line"] == line_of(PARTED, "parts"), first)
+
+
 def case_inlined_in_one(case):
     """That one build calls what the other has inlined is no difference between the runs."""
     def record(level):
