@@ -1,5 +1,6 @@
 #include "call_results.h"
 
+#include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <sys/epoll.h>
@@ -22,7 +23,7 @@ namespace hodo::engine {
 namespace {
 
 constexpr std::uint64_t kMostVectors = 1024;  // UIO_MAXIOV
-constexpr long kEpollPwait2 = 441;  // newer than some headers
+constexpr long kEpollPwait2 = 441;            // newer than some headers
 constexpr std::uint64_t kEvent = 32;          // struct io_event
 
 void give_back_vectors(std::uint64_t at, std::uint64_t count) {
@@ -41,6 +42,18 @@ void give_back_message(std::uint64_t at) {
   give_back_pages(address(message.msg_name), message.msg_namelen);
   give_back_pages(address(message.msg_control), message.msg_controllen);
   give_back_vectors(address(message.msg_iov), message.msg_iovlen);
+}
+
+// What is asked to be read (io_submit(2)): `at` has the addresses of `count` structures.
+void give_back_reads(std::uint64_t at, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < std::min(count, kMostVectors); ++i) {
+    std::uint64_t where = 0;
+    iocb asked;
+    if (!read_program(&where, at + i * sizeof(where), sizeof(where))) return;
+    if (!read_program(&asked, where, sizeof(asked))) return;
+    if (asked.aio_lio_opcode == IOCB_CMD_PREAD) give_back_pages(asked.aio_buf, asked.aio_nbytes);
+    if (asked.aio_lio_opcode == IOCB_CMD_PREADV) give_back_vectors(asked.aio_buf, asked.aio_nbytes);
+  }
 }
 
 void give_back_word(std::uint64_t at) { give_back_pages(at, sizeof(std::uint32_t)); }
@@ -132,6 +145,8 @@ void give_back_results(const ThreadArea& area) {
     case SYS_epoll_pwait:
     case kEpollPwait2:
       return give_back_pages(r.rsi, static_cast<std::uint32_t>(r.rdx) * sizeof(epoll_event));
+    case SYS_io_submit:
+      return give_back_reads(r.rdx, r.rsi);
     case SYS_io_getevents:
     case SYS_io_pgetevents:
       return give_back_pages(r10, static_cast<std::uint32_t>(r.rdx) * kEvent);

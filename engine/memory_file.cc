@@ -37,7 +37,8 @@ bool ends_in(std::uint64_t from, const char* end) {
   return false;
 }
 
-// What the descriptor is of: "/proc/PID/mem" or "/proc/PID/task/TID/mem", PID being this process.
+// What the descriptor is of: "/proc/ID/mem" or "/proc/ID/task/TID/mem", ID being this process, or
+// one of its threads, which the kernel takes as well.
 bool is_own_memory(std::uint64_t descriptor) {
   char link[48] = "/proc/thread-self/fd/";
   put_decimal(link + std::strlen(link), static_cast<std::uint32_t>(descriptor));
@@ -46,12 +47,18 @@ bool is_own_memory(std::uint64_t descriptor) {
                                reinterpret_cast<long>(path), static_cast<long>(sizeof(path)));
   if (failed(got)) return false;
   std::string_view rest(path, static_cast<std::size_t>(got));
-  char process[32] = "/proc/";
-  std::size_t length = std::strlen(process);
-  length += put_decimal(process + length, static_cast<std::uint64_t>(raw_syscall(SYS_getpid)));
-  process[length++] = '/';
-  if (!rest.starts_with(std::string_view(process, length))) return false;
-  rest.remove_prefix(length);
+  constexpr std::string_view kFolder = "/proc/";
+  if (!rest.starts_with(kFolder)) return false;
+  rest.remove_prefix(kFolder.size());
+  long id = 0;
+  while (!rest.empty() && rest[0] >= '0' && rest[0] <= '9') {
+    id = 10 * id + (rest[0] - '0');
+    rest.remove_prefix(1);
+  }
+  if (!rest.starts_with("/") || failed(raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), id, 0))) {
+    return false;
+  }
+  rest.remove_prefix(1);
   return rest == "mem" || (rest.starts_with("task/") && rest.ends_with("/mem"));
 }
 

@@ -257,17 +257,34 @@ __attribute__((noinline, aligned(64))) static int of_the_file(void) {
   return 5;
 }
 
+static void* stays(void* number) {
+  __atomic_store_n((pid_t*)number, gettid(), __ATOMIC_RELEASE);
+  for (;;) pause();
+}
+
+// By the number of another thread, whose folder /proc does not list.
+static int open_by_thread(void) {
+  pid_t number = 0;
+  pthread_t thread;
+  pthread_create(&thread, NULL, stays, &number);
+  while (__atomic_load_n(&number, __ATOMIC_ACQUIRE) == 0) usleep(100);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/mem", number);
+  return open(path, O_RDWR);
+}
+
 // What no right is needed for, and raises no fault: /proc/self/mem.
 static void through_memory_file(void) {
   unsigned char* page = map(PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
   unsigned char* own = (unsigned char*)(unsigned long)of_the_file;
-  const int files[] = {open("/proc/self/mem", O_RDWR), open("/proc/thread-self/mem", O_RDWR)};
+  const int files[] = {open("/proc/self/mem", O_RDWR), open("/proc/thread-self/mem", O_RDWR),
+                       open_by_thread()};
   int sum = call(own);
   for (int i = 0; i < 40; ++i) {
     unsigned char code[8];
     write_function(code, i);
     struct iovec parts[] = {{code, 2}, {code + 2, 4}};
-    const int file = files[i / 4 % 2];
+    const int file = files[i / 4 % 3];
     for (int at = 0; at < 2; ++at) {
       const long place = (long)(at == 0 ? page : own);
       switch (i % 4) {

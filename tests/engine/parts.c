@@ -1,6 +1,7 @@
 // System calls that fill two pages, of which code ran on the second: each fills both.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,17 @@ int main(void) {
   to = pages();
   printf("process_vm_writev %zd\n", process_vm_writev(getpid(), &from, 1, &to, 1, 0));
   printf("getrandom %zd\n", getrandom(make_pages(), kBoth, 0));
+  aio_context_t context = 0;
+  struct iocb read = {.aio_lio_opcode = IOCB_CMD_PREAD,
+                      .aio_fildes = file,
+                      .aio_buf = (unsigned long)make_pages(),
+                      .aio_nbytes = kBoth};
+  struct iocb* reads[] = {&read};
+  struct io_event event = {0};
+  syscall(SYS_io_setup, 1, &context);
+  syscall(SYS_io_submit, context, 1, reads);
+  syscall(SYS_io_getevents, context, 1, 1, &event, NULL);
+  printf("io_submit %lld\n", event.res);
   int folder = open("/proc/sys/net/ipv4", O_RDONLY | O_DIRECTORY);
   static char entries[kBoth];
   long natively = syscall(SYS_getdents64, folder, entries, kBoth);
