@@ -127,8 +127,9 @@ struct ThreadArea {
   // signals it is to block.
   relay::Start start = relay::Start::image;
   std::int32_t parent_pid = 0, parent_tid = 0;
-  // To the recorder, until the child has its channel; other threads' children do not keep it.
-  long connection = -1;
+  // To the recorder, until the child has its channel or who made it has closed it; other threads'
+  // children do not keep it. The second is the child's own, which may have a copy of it.
+  long connection = -1, first_connection = -1;
   bool memory_is_new = false, files_are_new = false;
   bool handlers_are_gone = false;
   std::uint64_t first_mask = 0;

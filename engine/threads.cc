@@ -184,9 +184,13 @@ bool any_thread_lets_through(const ThreadArea& self, std::int32_t tid, unsigned 
 }
 
 void close_connection(long connection) {
+  // Processes in one memory may have descriptors of their own: of others' areas this number says
+  // nothing.
+  const ThreadArea& self = current_area();
   const Locked locked;
   for (ThreadArea* const area : std::span(areas, area_count)) {
-    if (area->used && area->connection == connection) area->connection = -1;
+    const bool ours = area == &self || area->parent_tid == self.tid;
+    if (area->used && ours && area->connection == connection) area->connection = -1;
   }
   raw_syscall(SYS_close, connection);
 }
@@ -330,7 +334,7 @@ extern "C" void engine_child(ThreadArea* area) {
   }
   if (area->handlers_are_gone) install_actions(*area);
   const bool thread = area->start == relay::Start::thread;
-  begin_recording(*area, area->connection, area->start, area->parent_pid, area->parent_tid);
+  begin_recording(*area, area->first_connection, area->start, area->parent_pid, area->parent_tid);
   if (thread) {
     const Locked locked;
     area->stack = area->registers.rsp;
@@ -398,6 +402,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
     return kInterrupted;
   }
   const long connection = child.connection;
+  child.first_connection = connection;
   give_back_results(area);
   if (child.memory_is_new) engine_lock.acquire();
   const long result = glue_clone(&area, &child);

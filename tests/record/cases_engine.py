@@ -267,6 +267,13 @@ def programs_that_may_not_be_traced(box):
     box.stats(COMPLETE)
 
 
+def processes_in_one_memory(box):
+    """Processes that share their parent's memory, but not its descriptors, are recorded, too; QEMU has none."""
+    box.record([box.own("tasks"), "shared", "20"])
+    equal(len(box.stats()["queues"]), 21, "processes")
+    box.agrees_with_perf()
+
+
 def calls_in_a_row_in_made_code(box):
     """Before each return a time is written, since code comes that has not run yet, and of nothing else packets."""
     done = box.record([box.own("calls_in_a_row")])
