@@ -279,6 +279,9 @@ class ShadowStack {
   std::size_t floor_ = 0;
   bool starting_ = false;   // the kernel began with a file, which may hand over to another one
   bool unsettled_ = false;  // a jump may have left the stack; the next return says for which
+  // A guess was wrong: of the stacks that were left, one has gone on and is among them yet, another
+  // is not known any more.
+  bool mistaken_ = false;
   std::optional<Away> away_;
 };
 

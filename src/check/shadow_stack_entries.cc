@@ -86,6 +86,7 @@ ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
   const std::optional<Away> away = std::exchange(away_, std::nullopt);
   if ((facts & kToImage) != 0 && (!away || to != away->resume)) {
     parked_.clear();
+    mistaken_ = false;
     reset(true);
     starting_ = true;
     return std::nullopt;

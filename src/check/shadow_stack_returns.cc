@@ -145,6 +145,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if (contradicts_guess(facts, landings)) {
+    mistaken_ = true;
     lose();
     current_.begun = true;  // or it is one that another thread began
     return std::nullopt;

@@ -50,7 +50,7 @@ bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
   park();
   current_ = std::move(next);
   floor_ = current_.frames.size();
-  if (!only || (facts & (kShared | kMayStay)) != 0) guess(facts);
+  if (!only || mistaken_ || (facts & (kShared | kMayStay)) != 0) guess(facts);
   pop();
   return true;
 }

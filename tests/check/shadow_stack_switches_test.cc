@@ -75,6 +75,25 @@ TEST_F(Stack, ACoroutineLeftAtOnePlaceMayLieBelowAnother) {
   EXPECT_EQ(ret(30), "");
 }
 
+// Each began on top of the one before and is left at the same place, as contexts of SimGrid's.
+TEST_F(Stack, BehindAWrongGuessAllStacksAreGuesses) {
+  calls({1});
+  for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
+    stack.call(10);
+    EXPECT_EQ(jump(kFunction, kBegin), "");
+    calls({own});
+  }
+  stack.call(10);
+  // Taken for the second of the three. It is the first, and what was known of both is lost.
+  EXPECT_EQ(jump(10, kResume), "");
+  EXPECT_EQ(ret(1), "");
+  stack.call(10);
+  EXPECT_EQ(jump(10, kResume), "");
+  ShadowStack other = stack;
+  EXPECT_EQ(ret(20), "");
+  EXPECT_EQ(grade(other.ret(20, 0)), "impossible");
+}
+
 TEST_F(Stack, AFunctionOnTopOfAnotherStackReturnsToWhereThatWasLeft) {
   calls({1});
   stack.call(10);
