@@ -42,15 +42,15 @@ bool Scope::collect(const text::Module* from, std::set<const text::Module*>& out
     const text::Module* module = todo.back();
     todo.pop_back();
     if (!out.insert(module).second) continue;
-    for (const std::string& name : module->needed()) {
+    // False: it is not there.
+    const auto add = [&](const std::string& name) {
       // A dependency with a slash in it is a path.
       const auto found = by_name_.find(text::file_name(name));
-      if (found == by_name_.end()) {
-        complete = false;
-      } else {
-        todo.push_back(found->second.first);
-      }
-    }
+      if (found != by_name_.end()) todo.push_back(found->second.first);
+      return found != by_name_.end();
+    };
+    for (const std::string& name : module->needed()) complete &= add(name);
+    for (const std::string& name : module->wished()) add(name);
   }
   return complete;
 }

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace hodo::text {
 namespace {
@@ -178,7 +179,21 @@ std::string_view ElfBytes::dynamic_string(std::uint64_t offset) const {
 std::vector<std::string> ElfBytes::needed() const {
   std::vector<std::string> out;
   for (const Entry& entry : dynamic_) {
-    if (entry.tag == DT_NEEDED) out.emplace_back(dynamic_string(entry.value));
+    if (entry.tag == DT_NEEDED || entry.tag == DT_FILTER) {
+      out.emplace_back(dynamic_string(entry.value));
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> ElfBytes::wished() const {
+  std::vector<std::string> out;
+  for (const Entry& entry : dynamic_) {
+    const bool audits = entry.tag == DT_AUDIT || entry.tag == DT_DEPAUDIT;
+    if (!audits && entry.tag != DT_AUXILIARY) continue;
+    for (const auto name : std::views::split(dynamic_string(entry.value), ':')) {
+      out.emplace_back(std::string_view(name));
+    }
   }
   return out;
 }

@@ -147,7 +147,7 @@ struct Module::Facts : TextFacts {
   std::vector<KeptPointer> kept_pointers;
   std::vector<std::uint64_t> linker_calls;
   std::optional<std::uint64_t> got;
-  std::vector<std::string> needed;
+  std::vector<std::string> needed, wished;
   std::string soname;
   bool ibt = false;
   bool executes_stack = false;
@@ -270,6 +270,7 @@ class Analysis {
     facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
     facts_.got = elf_.dynamic(DT_PLTGOT);
     facts_.needed = elf_.needed();
+    facts_.wished = elf_.wished();
     facts_.soname = elf_.soname();
     facts_.ibt = linked_for_ibt(elf_);
     const auto stack = elf_.part(PT_GNU_STACK);
@@ -453,6 +454,7 @@ bool Module::has_ibt() const { return facts_->ibt; }
 bool Module::executes_stack() const { return facts_->executes_stack; }
 bool Module::relocates_text() const { return facts_->relocates_text; }
 const std::vector<std::string>& Module::needed() const { return facts_->needed; }
+const std::vector<std::string>& Module::wished() const { return facts_->wished; }
 const std::string& Module::soname() const { return facts_->soname; }
 bool Module::is_text(std::uint64_t vaddr) const { return facts_->text.contains(vaddr); }
 Marks Module::marks(std::uint64_t vaddr) const { return facts_->text.marks(vaddr); }

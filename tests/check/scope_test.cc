@@ -20,6 +20,7 @@ struct File {
   std::string name, soname;
   std::vector<std::string> needed;
   bool program = false;
+  std::string filter = {}, auxiliary = {}, audit = {};
 };
 
 class ScopeTest : public testing::Test {
@@ -60,6 +61,9 @@ class ScopeTest : public testing::Test {
     };
     if (!file.soname.empty()) add(DT_SONAME, file.soname);
     for (const std::string& name : file.needed) add(DT_NEEDED, name);
+    if (!file.filter.empty()) add(DT_FILTER, file.filter);
+    if (!file.auxiliary.empty()) add(DT_AUXILIARY, file.auxiliary);
+    if (!file.audit.empty()) add(DT_AUDIT, file.audit);
     entries.push_back({DT_STRTAB, {kData}});
     entries.push_back({DT_NULL, {0}});
     if (file.program) {
@@ -99,6 +103,27 @@ TEST_F(ScopeTest, FindsLibrariesByDependencies) {
   add({.name = "liba.so.1", .soname = "liba.so.1", .needed = {"/opt/libb.so"}});
   add({.name = "libb.so"});
   EXPECT_EQ(strangers(), Names{"other.so"});
+}
+
+TEST_F(ScopeTest, KnowsLibrariesThatStandInOrAudit) {
+  add({.name = "program",
+       .needed = {"liba.so", "libb.so"},
+       .program = true,
+       .audit = "/opt/libfirst.so:libsecond.so"});
+  add({.name = "liba.so", .filter = "libfor_a.so"});
+  add({.name = "libb.so", .auxiliary = "libfor_b.so"});
+  add({.name = "libfor_a.so"});
+  add({.name = "libfirst.so"});
+  add({.name = "libsecond.so"});
+  add({.name = "other.so"});
+  // That of libb.so is not there, which is no reason to conclude nothing.
+  EXPECT_EQ(strangers(), Names{"other.so"});
+}
+
+TEST_F(ScopeTest, KnowsNoStrangersWhereAFilterIsMissing) {
+  add({.name = "program", .program = true, .filter = "libreal.so"});
+  add({.name = "other.so"});
+  EXPECT_EQ(strangers(), Names{});
 }
 
 TEST_F(ScopeTest, TakesALibraryByItsSonameWhereNobodyElseHasIt) {

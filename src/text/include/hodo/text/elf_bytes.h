@@ -86,6 +86,7 @@ class ElfBytes {
   // The value of the first dynamic entry with this tag.
   std::optional<std::uint64_t> dynamic(std::int64_t tag) const;
   std::vector<std::string> needed() const;
+  std::vector<std::string> wished() const;
   std::string soname() const;
   // Cannot be written to once the file is loaded: the dynamic linker takes the right away when it
   // has relocated the part (RELRO), if there was one.

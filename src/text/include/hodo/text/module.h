@@ -148,8 +148,10 @@ class Module {
   // Whether that is what XRay makes of a sled at `place`, all of it: a number for the function and
   // a direct call or jump to a function of the same file, or a NOP.
   bool is_patch(std::uint64_t place, std::span<const std::uint8_t> ran) const;
-  const std::vector<std::string>& needed() const;  // DT_NEEDED, in order
-  const std::string& soname() const;               // DT_SONAME; may be empty
+  const std::vector<std::string>& needed() const;  // DT_NEEDED and DT_FILTER, in order
+  // What the file names besides, and is loaded if it is there: DT_AUXILIARY, DT_AUDIT, DT_DEPAUDIT.
+  const std::vector<std::string>& wished() const;
+  const std::string& soname() const;  // DT_SONAME; may be empty
 
   // Whether the address lies in an executable segment's file part.
   bool is_text(std::uint64_t vaddr) const;
