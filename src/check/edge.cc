@@ -448,8 +448,10 @@ Edge Locator::locate(std::uint32_t space, const Branch& seen) {
     const bool interrupted = branch.kind > BranchKind::ret;  // by whatever it may be
     if (insn && interrupted) {
       if (is_near(insn->cls)) edge.facts = kFromNear;
-      if (insn->cls == isa::InsnClass::far_ret) edge.far_return = FarReturn::retf;
-      if (insn->cls == isa::InsnClass::iret) edge.far_return = FarReturn::iret;
+      if (insn->cls == isa::InsnClass::far_call) edge.far = FarBranch::call;
+      if (insn->cls == isa::InsnClass::far_jmp) edge.far = FarBranch::jump;
+      if (insn->cls == isa::InsnClass::far_ret) edge.far = FarBranch::retf;
+      if (insn->cls == isa::InsnClass::iret) edge.far = FarBranch::iret;
     }
     edge.popped_return = branch.kind == BranchKind::ijmp && edge.from.known() &&
                          edge.mode == isa::Mode::bits64 &&

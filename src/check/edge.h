@@ -32,8 +32,8 @@ struct Edge {
   // Behind the instruction at `from`, or where the kernel goes on behind this call; 0: unknown.
   std::uint64_t next = 0;
   PathFacts facts = 0;
-  bool popped_return = false;              // a jump by which the code returns; branch.kind is ret
-  FarReturn far_return = FarReturn::none;  // where the path was interrupted
+  bool popped_return = false;       // a jump by which the code returns; branch.kind is ret
+  FarBranch far = FarBranch::none;  // where the path was interrupted
   bool plain = false;  // next_of_plain_jump() has told: no rule but those of baselines looks at it
 };
 

@@ -25,7 +25,7 @@ struct alignas(64) KnownEdge {
   std::uint8_t flags = 0;
   bool used = false;
   bool returns = false;  // though it is a jump (Edge::popped_return)
-  FarReturn far_return = FarReturn::none;
+  FarBranch far = FarBranch::none;
 };
 
 // The plain direct branches that were looked at last, which are most of what runs: one compare

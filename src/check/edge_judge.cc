@@ -33,7 +33,7 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   known.next = edge.next;
   known.facts = edge.facts;
   known.returns = edge.popped_return;
-  known.far_return = edge.far_return;
+  known.far = edge.far;
   Branch shown = branch;
   shown.from = edge.branch.from;
   known.findings = 0;

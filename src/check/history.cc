@@ -174,7 +174,7 @@ void History::follow(const Step& step) {
     case BranchKind::iret:
       if (branch.from == 0 || branch.to == 0 || is_kernel(branch.from) || is_kernel(branch.to))
         return follow_absence(step);
-      return follow_far_return(step, FarReturn::iret);
+      return follow_far_return(step, FarBranch::iret);
     default:
       return follow_absence(step);
   }
@@ -193,10 +193,10 @@ void History::tell_linkers(const Step& step) {
 
 // IRET takes the stack pointer and the flags, too: it may go on with another stack, or with what a
 // handler interrupted.
-void History::follow_far_return(const Step& step, FarReturn how) {
+void History::follow_far_return(const Step& step, FarBranch how) {
   PathFacts facts = step.edge.facts;
   const End to = locator_.end(step.context.space, step.branch.to, step.branch.time);
-  if (how == FarReturn::iret) facts |= kFromSwitch | (to.has(text::kInsn) ? kResumes : PathFact{});
+  if (how == FarBranch::iret) facts |= kFromSwitch | (to.has(text::kInsn) ? kResumes : PathFact{});
   follow_return(step, facts);
 }
 
@@ -310,7 +310,8 @@ void History::follow_absence(const Step& step) {
     const std::uint64_t done = done_unseen ? step.edge.next : branch.from;
     const std::uint64_t again = !call ? done : next > branch.from ? next - 2 : branch.from;
     stack.leave(next, again, step.edge.facts);
-    step.thread.far_return = step.edge.far_return;
+    step.thread.far = step.edge.far;
+    step.thread.behind_far = step.edge.next;
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
     return;
@@ -333,10 +334,13 @@ void History::come_back(const Step& step) {
   makers_.see_return(step);
   thread.system_call.reset();
   pasts_.see(space, step.branch.time);
-  const FarReturn far = std::exchange(thread.far_return, FarReturn::none);
-  if (far != FarReturn::none && thread.stack.is_put_elsewhere(step.branch.to)) {
+  const FarBranch far = std::exchange(thread.far, FarBranch::none);
+  if (far != FarBranch::none && thread.stack.is_put_elsewhere(step.branch.to)) {
     thread.stack.end_absence();
-    return follow_far_return(step, far);
+    if (far != FarBranch::call && far != FarBranch::jump) return follow_far_return(step, far);
+    tell_handler(step);  // which begins at a function, too
+    if (far == FarBranch::call) thread.stack.call(thread.behind_far);
+    return;
   }
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;

@@ -40,7 +40,7 @@ class History {
   };
   void begin_loading(const Step& step);
   void follow_return(const Step& step, PathFacts facts);
-  void follow_far_return(const Step& step, FarReturn how);
+  void follow_far_return(const Step& step, FarBranch how);
   void tell_linkers(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);

@@ -47,8 +47,8 @@ enum PathFact : std::uint32_t {
 };
 using PathFacts = std::uint32_t;
 
-// RETF and IRET, which a program can make without the kernel. What follows the path outside of its
+// Far branches, which a program can make without the kernel. What follows the path outside of its
 // cache, as the engine does these, shows them as an interruption.
-enum class FarReturn : std::uint8_t { none, retf, iret };
+enum class FarBranch : std::uint8_t { none, call, jump, retf, iret };
 
 }  // namespace hodo::check

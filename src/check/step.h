@@ -52,7 +52,8 @@ struct Thread {
   std::uint64_t loader_attack = 0;    // the attack that this call is a step of, or 0
   std::optional<Branch> system_call;  // the one that the thread is in
   // The path stopped at such an instruction, which may be what leads on.
-  FarReturn far_return = FarReturn::none;
+  FarBranch far = FarBranch::none;  // what the thread left by, and where the next instruction is
+  std::uint64_t behind_far = 0;
   std::vector<Binding> bindings;  // the last that began last
 };
 
