@@ -350,7 +350,8 @@ void History::come_back(const Step& step) {
     tell({.what = Happening::What::begins, .step = step});
   }
   const bool known = thread.stack.knows_all();
-  tell_problem(step, thread.stack.enter(step.branch.to, facts));
+  const Here here(*this, step);
+  tell_problem(step, thread.stack.enter(step.branch.to, facts, &here));
   const bool knows = thread.stack.knows_all();
   if ((facts & kToImage) != 0 && knows && !known) pasts_.set_whole(space, true);
   if (known && !knows) pasts_.set_whole(space, false);

@@ -128,7 +128,7 @@ class ShadowStack {
   // It leaves by a near branch, which a filter hides from here on.
   void leave_filter();
   // And is back.
-  Verdict enter(std::uint64_t to, PathFacts facts);
+  Verdict enter(std::uint64_t to, PathFacts facts, const Landings* landings = nullptr);
 
   // What it left by was a branch: it leads on, and was not away.
   void end_absence() { away_.reset(); }
@@ -268,8 +268,11 @@ class ShadowStack {
   bool comes_back(std::size_t depth);
   bool leave_supposed(std::uint64_t to);
   // `again`: where its own system call is.
-  Verdict after_sigreturn(std::uint64_t to, std::uint64_t again, PathFacts facts);
-  Verdict put_by_handler(std::uint64_t to, std::uint64_t interrupted, PathFacts facts);
+  Verdict after_sigreturn(std::uint64_t to, std::uint64_t again, PathFacts facts,
+                          const Landings* landings);
+  Verdict put_by_handler(std::uint64_t to, std::uint64_t interrupted, PathFacts facts,
+                         const Landings* landings);
+  bool is_of_open(std::uint64_t label, std::uint64_t interrupted, const Landings& landings) const;
   void keep_marks_of_handler();
 
   Stack current_;

@@ -1,6 +1,7 @@
 // System calls, signals and gaps: where the kernel leads a thread.
 #include <algorithm>
 #include <ranges>
+#include <set>
 #include <utility>
 
 #include "shadow_stack.h"
@@ -14,7 +15,7 @@ void ShadowStack::leave(std::uint64_t resume, std::uint64_t again, PathFacts fac
 void ShadowStack::leave_filter() { away_ = Away{.filtered = true}; }
 
 ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, std::uint64_t again,
-                                                  PathFacts facts) {
+                                                  PathFacts facts, const Landings* landings) {
   if (current_.frames.empty() || !current_.frames.back().signal) {
     const auto& frames = current_.frames;
     const bool open = std::ranges::any_of(frames, [](const Frame& f) { return f.signal; });
@@ -33,21 +34,39 @@ ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, std::uint64_
   keep_marks_of_handler();
   pop();
   if (to == interrupted || (facts & kUnjudged) != 0) return std::nullopt;
-  return put_by_handler(to, interrupted, facts);
+  return put_by_handler(to, interrupted, facts, landings);
+}
+
+// Whether the label's function was interrupted there or has an open call, as far as those are
+// known.
+bool ShadowStack::is_of_open(std::uint64_t label, std::uint64_t interrupted,
+                             const Landings& landings) const {
+  if (!current_.whole || current_.guess != kNothing || landings.is_nobodys(label)) return true;
+  // What a handler interrupted is the instruction itself, no call before it.
+  std::set<std::uint64_t> asked = {interrupted + 1};
+  if (landings.owns(interrupted + 1, label)) return true;
+  return std::ranges::any_of(current_.frames, [&](const Frame& f) {
+    const std::uint64_t address = f.address + (f.signal ? 1 : 0);
+    return asked.insert(address).second && landings.owns(address, label);
+  });
 }
 
 // A handler may change where the program goes on: behind an instruction that it did itself, at a
-// label or in a function made for that, behind an open call.
+// label of a function that is open or in a function made for that, behind an open call.
 ShadowStack::Verdict ShadowStack::put_by_handler(std::uint64_t to, std::uint64_t interrupted,
-                                                 PathFacts facts) {
+                                                 PathFacts facts, const Landings* landings) {
   if ((facts & kToFunction) != 0) {
     // Or another signal was waiting: its handler runs before the program goes on.
     push({.address = interrupted, .signal = true, .supposed = true});
     if ((facts & (kToSensitive | kToUntaken)) == 0) return std::nullopt;
     return nowhere("a signal handler puts the thread into a function that only calls should reach");
   }
-  constexpr PathFacts kMeant = kToNearby | kToLabel | kToLanding | kToSetjmp | kToSigreturn;
+  constexpr PathFacts kMeant = kToNearby | kToSetjmp | kToSigreturn;
   if ((facts & kMeant) != 0) return std::nullopt;
+  if ((facts & (kToLabel | kToLanding)) != 0 &&
+      (landings == nullptr || is_of_open(to, interrupted, *landings))) {
+    return std::nullopt;
+  }
   const auto& frames = current_.frames;
   for (std::size_t i = frames.size(); i-- > 0;) {
     if (frames[i].signal || frames[i].address != to) continue;
@@ -82,7 +101,8 @@ std::optional<std::uint64_t> ShadowStack::interrupted() const {
                                                   : std::nullopt;
 }
 
-ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
+ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts,
+                                        const Landings* landings) {
   const std::optional<Away> away = std::exchange(away_, std::nullopt);
   if ((facts & kToImage) != 0 && (!away || to != away->resume)) {
     parked_.clear();
@@ -104,7 +124,7 @@ ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
     }
     return std::nullopt;
   }
-  if (away->sigreturn) return after_sigreturn(to, away->again, facts);
+  if (away->sigreturn) return after_sigreturn(to, away->again, facts, landings);
   if (to == away->resume || to == away->again) return std::nullopt;
   if ((facts & (kToFunction | kUnjudged)) != 0) {
     push({.address = away->resume, .signal = true});

@@ -90,6 +90,22 @@ TEST_F(Stack, WhereASigreturnThatIsMadeLaterLeadsIsJudged) {
   EXPECT_EQ(sigreturn(99), "unexplained");
 }
 
+TEST_F(Stack, AHandlerMayGoToLabelsOfFunctionsThatAreOpen) {
+  calls({110});
+  pads.nobodys = {450};
+  for (const auto& [label, expected] :
+       {std::pair(150, ""), {250, ""}, {350, "unexplained"}, {450, ""}}) {
+    for (const PathFacts facts : {PathFacts{kToLabel}, PathFacts{kToLanding}}) {
+      ShadowStack other = stack;
+      other.leave(210, 210, 0);
+      EXPECT_EQ(grade(other.enter(kHandler, kToFunction)), "");
+      other.leave(kRestorer + 9, kRestorer + 7, kSigreturn);
+      EXPECT_EQ(grade(other.enter(static_cast<std::uint64_t>(label), facts, &pads)), expected)
+          << label;
+    }
+  }
+}
+
 TEST_F(Stack, AHandlerMayNotGoIntoTheMiddleOfAFunction) {
   calls({1});
   interrupted(77);

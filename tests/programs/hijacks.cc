@@ -661,6 +661,7 @@ int main(int argc, char** argv) {
       {"context-to-global", context_to_global},
       {"kernel-page-hooked", kernel_page_hooked},
       {"handler-to-untaken", handler_to_untaken},
+      {"handler-to-label", handler_to_label},
       {"label-of-its-own", label_of_its_own},
       {"argument-inside", argument_inside},
       {"argument-jumped", argument_jumped},

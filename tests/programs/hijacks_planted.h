@@ -464,13 +464,22 @@ void leave_for_no_pointer(int, siginfo_t*, void* context) {
   auto& rip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
   rip = static_cast<greg_t>(word_of_no_pointer());
 }
-void handler_to_untaken() {
+void raise_handled_by(void (*handler)(int, siginfo_t*, void*)) {
   struct sigaction action{};
-  action.sa_sigaction = leave_for_no_pointer;
+  action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGUSR1, &action, nullptr);
   raise(SIGUSR1);
 }
+void handler_to_untaken() { raise_handled_by(leave_for_no_pointer); }
+
+// A label that is written down, of a function that has no open call.
+void leave_for_label_of_another(int, siginfo_t*, void* context) {
+  auto& rip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  rip = static_cast<greg_t>(labels_in_data[0]);
+}
+void handler_to_label() { raise_handled_by(leave_for_label_of_another); }
+
 // A label of the function itself, but not the one that was meant: nothing can tell.
 [[gnu::noinline]] void label_of_its_own() {
   static void* const kLabels[] = {&&meant, &&other};
