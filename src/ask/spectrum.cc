@@ -12,6 +12,15 @@
 namespace hodo::ask {
 namespace {
 
+// "f" of "f.constprop.0.isra.0": one build of a file has a copy of a function for how it is called
+// there, another one has the function.
+std::string_view without_copies(std::string_view name) {
+  for (const std::string_view made : {".constprop.", ".isra.", ".lto_priv."}) {
+    if (const std::size_t at = name.find(made); at != 0) name = name.substr(0, at);
+  }
+  return name;
+}
+
 // Puts what a module executed into a spectrum.
 class Adding {
  public:
@@ -37,7 +46,11 @@ class Adding {
 // Sources may have functions of one name each, if they are static.
 void Adding::functions() {
   std::map<std::string_view, std::uint32_t> named;
-  for (const analyze::CoveredFunction& f : m_.functions) ++named[f.name];
+  std::map<std::string_view, std::uint32_t> written;  // in the source
+  for (const analyze::CoveredFunction& f : m_.functions) {
+    ++named[f.name];
+    ++written[without_copies(f.name)];
+  }
   std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> alike;
   for (const analyze::CoveredFunction& f : m_.functions) {
     const bool shared = named[f.name] > 1;
@@ -46,9 +59,10 @@ void Adding::functions() {
     // By what ran of it: a function may be entered in its middle, too.
     const std::uint64_t count = std::max<std::uint64_t>(f.entered, f.blocks_hit != 0 ? 1 : 0);
     if (count == 0 || depends_on_addresses(module_, f.name)) continue;
+    const std::string_view whole = without_copies(f.name);
     out_[{.kind = Executed::Kind::function,
           .module = module_,
-          .name = f.name,
+          .name = std::string(written[whole] == 1 ? whole : f.name),
           .source = std::string(source),
           .nth = nth}] += count;
   }

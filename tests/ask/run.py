@@ -1493,7 +1493,8 @@ INLINED_IN_ONE = r"""
 static volatile int zero;
 static int thirds(int n) { return n / 3 + zero; }
 static int halves(int n) { return n / 2 + thirds(n); }
-int main(int argc, char** argv) { return halves(argc) + argv[0][0] == 0; }
+__attribute__((noinline)) static int scaled(int n, int by) { return n % by + n / by + zero; }  // GCC -O2: scaled.constprop.0
+int main(int argc, char** argv) { return halves(argc) + scaled(argc, 7) + scaled(argc + 1, 7) + argv[0][0] == 0; }
 """
 
 

@@ -22,8 +22,9 @@ struct Executed {
   };
   Kind kind = Kind::function;
   std::string module;  // last path component, raw
-  // Of a function as in the file (mangled), or of a source file: its last path component, and as
-  // many before it as tell it from the module's others. Raw.
+  // Of a function as in the file (mangled), without what a compiler appends to the only copy that
+  // it has made of it; or of a source file: its last path component, and as many before it as tell
+  // it from the module's others. Raw.
   std::string name;
   std::string source;      // of a function that is not the only one of its name, where it is known
   std::uint32_t line = 0;  // 0: a function
