@@ -17,7 +17,8 @@ StackUse loaded_from(unsigned reg) { return reg == kRbp ? StackUse::frame : Stac
 // MOV to another register than RSP.
 StackUse of_load(const Fields& f) {
   if (f.is_register()) {
-    return f.reg() == kRbp && f.rm() == kRsp ? StackUse::set_frame : StackUse::other;
+    if (f.reg() != kRbp) return StackUse::other;
+    return f.rm() == kRsp ? StackUse::set_frame : StackUse::copy_frame;
   }
   const unsigned base = f.memory_base();
   if (base == kRsp) return StackUse::peek;
@@ -38,7 +39,7 @@ StackUse of_store(const Fields& f) {
 
 StackUse of_move_to_rm(const Fields& f) {
   if (!f.is_register()) return of_store(f);
-  if (f.rm() == kRbp && f.reg() == kRsp) return StackUse::set_frame;
+  if (f.rm() == kRbp) return f.reg() == kRsp ? StackUse::set_frame : StackUse::copy_frame;
   return f.rm() == kRsp ? loaded_from(f.reg()) : StackUse::other;
 }
 

@@ -125,6 +125,10 @@ class Sweeper {
       case StackUse::load_frame:
         foreign_frame_ = true;
         break;
+      // Who has loaded RSP and sets RBP then has the frame of that stack there (QuickThreads).
+      case StackUse::copy_frame:
+        foreign_frame_ = foreign_frame_ || foreign_stack_;
+        break;
       case StackUse::set_frame:
         foreign_frame_ = foreign_stack_;
         break;

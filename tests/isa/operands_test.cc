@@ -106,6 +106,7 @@ const StackCase kStackCases[] = {
     {"ret", {0xc3}, S::other},
     {"mov rbp, rsp", {0x48, 0x89, 0xe5}, S::set_frame},
     {"mov rbp, rsp, the other way", {0x48, 0x8b, 0xec}, S::set_frame},
+    {"mov rbp, rcx, the other way", {0x48, 0x8b, 0xe9}, S::copy_frame},
     {"lea rbp, [rsp + 0xe0]", {0x48, 0x8d, 0xac, 0x24, 0xe0, 0, 0, 0}, S::set_frame},
     {"lea r13, [rsp]", {0x4c, 0x8d, 0x2c, 0x24}, S::other},
     {"mov rbp, [r10 + 0x400]", {0x49, 0x8b, 0xaa, 0, 4, 0, 0}, S::load_frame},
@@ -113,7 +114,7 @@ const StackCase kStackCases[] = {
     {"mov rbp, [rbp]", {0x48, 0x8b, 0x6d, 0}, S::other},
     {"mov rbp, [rsp + 8]", {0x48, 0x8b, 0x6c, 0x24, 8}, S::peek},
     {"mov r13, [r10]", {0x4d, 0x8b, 0x2a}, S::other},
-    {"mov rbp, rax", {0x48, 0x89, 0xc5}, S::other},
+    {"mov rbp, rax", {0x48, 0x89, 0xc5}, S::copy_frame},
 };
 INSTANTIATE_TEST_SUITE_P(All, StackUses, testing::ValuesIn(kStackCases));
 

@@ -19,6 +19,7 @@ enum class StackUse : std::uint8_t {
   set_frame,   // RBP from RSP: MOV, LEA RBP, [RSP + n]
   load_frame,  // RBP from memory that neither of both names: the frame of another stack, if it is
                // one
+  copy_frame,  // RBP from another register than RSP: the frame of the stack that RSP is in
   frame,       // RSP from RBP: LEAVE, MOV RSP, RBP, MOV or LEA RSP, [RBP - n]
   load,        // RSP from anything else: another stack
 };
