@@ -61,17 +61,31 @@ class CallLog {
     return singles_.size() >= kManySingles || noted_.size() >= kManyNoted;
   }
   std::size_t returned_in_span() const { return returned_.size() - told_; }
+  std::size_t noted_in_span() const { return noted_.size() - told_noted_; }
   // The span ends; its open calls are those up to `end`.
   void close(CallSpan span, const OpenedCall* end) {
     span.returned = static_cast<std::uint32_t>(returned_in_span());
     span.opened = static_cast<std::uint32_t>(end - frames_.data());
     span.singles = static_cast<std::uint32_t>(singles_.size() - told_singles_);
-    span.noted = static_cast<std::uint32_t>(noted_.size() - told_noted_);
+    span.noted = static_cast<std::uint32_t>(noted_in_span());
     told_singles_ = singles_.size();
     told_noted_ = noted_.size();
     opened_.insert(opened_.end(), frames_.begin(), frames_.begin() + (end - frames_.data()));
     told_ = returned_.size();
     spans_.push_back(span);
+  }
+  // What has been written of the span, before it ends, but for its open calls.
+  std::span<const ReturnedCall> span_returned() const {
+    return std::span(returned_).subspan(told_);
+  }
+  std::span<const std::uint64_t> span_noted() const {
+    return std::span(noted_).subspan(told_noted_);
+  }
+  // As if the span had not begun.
+  void forget_span() {
+    returned_.resize(told_);
+    singles_.resize(told_singles_);
+    noted_.resize(told_noted_);
   }
   void clear() {
     spans_.clear();

@@ -6,8 +6,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "call_log.h"
+#include "learned.h"
 #include "steps.h"
 #include "transfer_log.h"
 
@@ -94,20 +97,98 @@ class CallPen {
   // With what is left out behind it, which is in it then. True: there was one.
   bool end_span(LeftOut& left) {
     if (!begun_) return false;
-    span_.branches += static_cast<std::uint32_t>(left.branches);
-    span_.insns += static_cast<std::uint32_t>(left.insns);
+    finish_span(left);
     left = {};
-    if (last_opened_ != kNoLink) {
-      const std::uint32_t last = last_opened_at_ + graph_.plain_call(last_opened_).nth + 1;
-      span_.last_call = std::max(span_.last_call, last);
-    }
-    for (OpenedCall* call = bottom_; call != top_; ++call) write_out(*call);
     log_.close(span_, top_);
     span_ = {};
     begun_ = false;
     last_opened_ = kNoLink;
     top_ = bottom_;
     return true;
+  }
+
+  // Behind end_span(): what is followed from here on is to be learned, until learned() or
+  // give_up(); until then nobody may be told of it.
+  void begin_learning() {
+    graph_.take_passed(passed_before_);
+    learns_ = true;
+    learnable_ = true;
+    returned_.clear();
+    tails_.clear();
+    singles_.clear();
+  }
+  // It cannot be: what follows is of no account.
+  void give_up() {
+    learnable_ = false;
+    forget_span();
+  }
+  // Whether it could be learned, which is in `out` then; as if nothing had been followed. `left` is
+  // behind the last row.
+  bool finish_learning(const LeftOut& left, LearnedCalls& out) {
+    learns_ = false;
+    if (learnable_ && begun_) take_over(left, out);
+    forget_span();
+    graph_.take_passed(out.passed);
+    for (const PassedCalls& some : passed_before_) graph_.passed().add(some.callee, some.count);
+    passed_before_.clear();
+    return learnable_;
+  }
+  // Whether what was learned is what would follow here.
+  bool fits(const LearnedCalls& learned) const {
+    if (static_cast<std::size_t>(log_.limit() - top_) < learned.opened.size()) return false;
+    return fits_calls(learned, top_, bottom_, [this](std::uint32_t callee, const OpenedCall* top) {
+      return jumps_on(callee, top) == Jump::fits;
+    });
+  }
+  // Behind what was left out, and instructions since the last branch. It fits, and has begun.
+  void take(const LearnedCalls& learned, const LeftOut& left, std::uint64_t pending) {
+    const std::uint32_t branches = span_.branches + static_cast<std::uint32_t>(left.branches);
+    const std::uint32_t insns = span_.insns + static_cast<std::uint32_t>(left.insns + pending);
+    const auto more = static_cast<std::uint32_t>(pending);  // before the first branch
+    if (!std::exchange(begun_, true)) span_.first = learned.span.first;
+    std::size_t noted = 0;
+    const auto note_to = [&](std::size_t end) {
+      while (noted < end) log_.note(learned.noted[noted++]);
+    };
+    auto single = learned.singles.begin();
+    const auto tell_singles = [&](std::size_t returned) {
+      for (; single != learned.singles.end() && single->returned == returned; ++single) {
+        if (graph_.is_single(single->callee)) tell_learned(*single, branches, insns);
+      }
+    };
+    for (std::size_t i = 0; i < learned.returned.size(); ++i) {
+      tell_singles(i);
+      const LearnedReturn& one = learned.returned[i];
+      note_to(one.noted);
+      ReturnedCall call = one.call;
+      if (call.branches == 1) call.since += more;
+      call.branches += branches;
+      call.insns += insns;
+      come_back(call);
+    }
+    tell_singles(learned.returned.size());
+    note_to(learned.noted.size());
+    for (const PassedCalls& some : learned.passed) graph_.passed().add(some.callee, some.count);
+    for (const OpenedCall& one : learned.opened) {
+      *top_ = one;
+      if (one.made_branches == 0) top_->made_insns += more;
+      top_->branches += branches;
+      top_->insns += insns;
+      top_->made_branches += branches;
+      ++top_;
+    }
+    const CallSpan& span = learned.span;
+    if (span.last_call != 0) span_.last_call = branches + span.last_call;
+    if (span.last_return != 0) {
+      span_.last_return = std::max(span_.last_return, branches + span.last_return);
+    }
+    if (span.last != 0) {
+      span_.last = span.last;
+      span_.since = span.since;
+      span_.to = span.to;
+    }
+    span_.branches = branches + span.branches;
+    span_.insns = insns + span.insns;
   }
 
  private:
@@ -121,14 +202,57 @@ class CallPen {
   [[gnu::noinline]] OpenedCall* called_one(std::uint64_t to) {
     OpenedCall* const call = without_jumped_to(top_);
     if (call == bottom_) return nullptr;
-    const bool noted = call[-1].is_noted();
-    if ((call[-1].returns ^ (noted ? OpenedCall::kNoted : 0)) != to) return nullptr;
-    if (noted) log_.note(to);
+    if (returns_of(call[-1]) != to) return nullptr;
+    if (call[-1].is_noted()) log_.note(to);
     return call - 1;
   }
-  OpenedCall* without_jumped_to(OpenedCall* call) const {
+  template <class Call>
+  Call* without_jumped_to(Call* call) const {
     while (call != bottom_ && call[-1].was_jumped_to()) --call;
     return call;
+  }
+  // From a call that was open before.
+  [[gnu::noinline]] bool learn_return(const ReturnedCall& one, OpenedCall*& top) {
+    returned_.push_back({.call = one,
+                         .noted = static_cast<std::uint32_t>(log_.noted_in_span()),
+                         .jumped = top != bottom_});
+    while (top != bottom_) drop(--top, one.branches, one.insns);
+    return true;
+  }
+  // A return that fits.
+  void come_back(const ReturnedCall& by) {
+    OpenedCall* call = without_jumped_to(top_);
+    if (call == bottom_) return log_.returned(by);
+    if (call[-1].is_noted()) log_.note(by.to);
+    span_.last_return = by.branches;
+    for (--call; top_ != call;) drop(--top_, by.branches, by.insns);
+  }
+
+  void forget_span() {
+    span_ = {};
+    begun_ = false;
+    last_opened_ = kNoLink;
+    top_ = bottom_;
+    log_.forget_span();
+  }
+  void take_over(const LeftOut& left, LearnedCalls& out) {
+    finish_span(left);
+    out.begun = true;
+    out.span = span_;
+    out.returned = returned_;
+    out.tails = tails_;
+    out.singles = singles_;
+    out.noted.assign(log_.span_noted().begin(), log_.span_noted().end());
+    out.opened.assign(bottom_, top_);
+  }
+  void finish_span(const LeftOut& left) {
+    span_.branches += static_cast<std::uint32_t>(left.branches);
+    span_.insns += static_cast<std::uint32_t>(left.insns);
+    if (last_opened_ != kNoLink) {
+      const std::uint32_t last = last_opened_at_ + graph_.plain_call(last_opened_).nth + 1;
+      span_.last_call = std::max(span_.last_call, last);
+    }
+    for (OpenedCall* call = bottom_; call != top_; ++call) write_out(*call);
   }
 
   [[gnu::noinline]] void begin(Link step) {
@@ -149,17 +273,34 @@ class CallPen {
   }
   [[gnu::noinline]] void tell(const OpenedCall* call, std::uint32_t branches, std::uint32_t insns) {
     if (call->is_stub()) return;
-    const OpenedCall* around = call;
-    while (around != bottom_ && around[-1].is_stub()) --around;
-    log_.single({.callee = call->callee,
-                 .caller = around == bottom_ ? SingleCall::kOpenBefore : callee_of(around[-1]),
-                 .returned = static_cast<std::uint32_t>(log_.returned_in_span()),
-                 .at = call->at,
-                 .branches = call->branches,
-                 .insns = call->insns,
-                 .end_branches = branches,
-                 .end_insns = insns});
+    const SingleCall one{.callee = call->callee,
+                         .caller = caller_of(call),
+                         .returned = static_cast<std::uint32_t>(learns_ ? returned_.size()
+                                                                        : log_.returned_in_span()),
+                         .at = call->at,
+                         .branches = call->branches,
+                         .insns = call->insns,
+                         .end_branches = branches,
+                         .end_insns = insns};
+    if (learns_) return singles_.push_back(one);
+    log_.single(one);
     graph_.told_single(call->callee);
+  }
+  // SingleCall::caller of what is called by the innermost call before `call`.
+  std::uint32_t caller_of(const OpenedCall* call) const {
+    while (call != bottom_ && call[-1].is_stub()) --call;
+    return call == bottom_ ? SingleCall::kOpenBefore : callee_of(call[-1]);
+  }
+  // Behind so many branches and instructions of the span.
+  void tell_learned(SingleCall one, std::uint32_t branches, std::uint32_t insns) {
+    if (one.caller == SingleCall::kOpenBefore) one.caller = caller_of(top_);
+    one.returned = static_cast<std::uint32_t>(log_.returned_in_span());
+    one.branches += branches;
+    one.insns += insns;
+    one.end_branches += branches;
+    one.end_insns += insns;
+    log_.single(one);
+    graph_.told_single(one.callee);
   }
   // One that does not, as others are to read it.
   void write_out(OpenedCall& call) {
@@ -236,29 +377,40 @@ class CallPen {
     OpenedCall* call = without_jumped_to(top);
     if (call == bottom_) {
       // What was jumped to is for those who know what is below.
-      if (call != top) return false;
-      log_.returned({.to = at.to,
-                     .at = at.row + k,
-                     .branches = at.branches + k + 1,
-                     .insns = at.insns + step.insns,
-                     .since = since(k, at, step)});
+      if (call != top && !learns_) return false;
+      const ReturnedCall one{.to = at.to,
+                             .at = at.row + k,
+                             .branches = at.branches + k + 1,
+                             .insns = at.insns + step.insns,
+                             .since = since(k, at, step)};
+      if (learns_) [[unlikely]]
+        return learn_return(one, top);
+      log_.returned(one);
       return true;
     }
-    const bool noted = call[-1].is_noted();
-    if ((call[-1].returns ^ (noted ? OpenedCall::kNoted : 0)) != at.to) return false;
-    if (noted) log_.note(at.to);
+    if (returns_of(call[-1]) != at.to) return false;
+    if (call[-1].is_noted()) log_.note(at.to);
     span_.last_return = at.branches + k + 1;
     for (--call; top != call;) drop(--top, span_.last_return, at.insns + step.insns);
     return true;
   }
 
-  bool may_jump_to(std::uint32_t callee, const OpenedCall* top) const {
+  // A jump to another function: whether the calls of both end together.
+  enum class Jump : std::uint8_t { fits, does_not_fit, hangs_on_before };
+  Jump jumps_on(std::uint32_t callee, const OpenedCall* top) const {
     const std::uint32_t function = graph_.function_of(callee);
     for (const OpenedCall* call = top; call != bottom_; --call) {
-      if (call[-1].is_stub() || graph_.function_of(callee_of(call[-1])) == function) return false;
-      if (!call[-1].was_jumped_to()) return true;
+      if (call[-1].is_stub() || graph_.function_of(callee_of(call[-1])) == function)
+        return Jump::does_not_fit;
+      if (!call[-1].was_jumped_to()) return Jump::fits;
     }
-    return false;
+    return Jump::hangs_on_before;
+  }
+  bool may_jump_to(std::uint32_t callee, const OpenedCall* top) {
+    const Jump jump = jumps_on(callee, top);
+    if (jump != Jump::hangs_on_before || !learns_) return jump == Jump::fits;
+    tails_.push_back({static_cast<std::uint32_t>(returned_.size()), callee});
+    return true;
   }
 
   StepGraph& graph_;
@@ -270,6 +422,12 @@ class CallPen {
   bool begun_ = false;
   Link last_opened_ = kNoLink;  // the last plain call's step
   std::uint32_t last_opened_at_ = 0;
+  bool learns_ = false;
+  bool learnable_ = false;
+  std::vector<LearnedReturn> returned_;
+  std::vector<LearnedTail> tails_;
+  std::vector<SingleCall> singles_;
+  std::vector<PassedCalls> passed_before_;  // learning began
 };
 
 }  // namespace hodo::flow

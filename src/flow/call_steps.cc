@@ -34,6 +34,7 @@ void StepGraph::note_returns(Link link, std::uint32_t row) {
 void StepGraph::forget_calls(std::uint64_t number) {
   settle_opened();
   forget_plain_steps();
+  forget_learned();
   not_plain_.clear();
   asks_again_.clear();
   calls_judged_by_ = number;

@@ -55,13 +55,31 @@ class CallSums {
   void note(std::uint64_t to) {
     if (noted_.size() == noted_told_ || noted_.back() != to) noted_.push_back(to);
   }
+  std::size_t noted_in_span() const { return noted_.size() - noted_told_; }
+  // What has been written of the span, before it ends, but for its open calls.
+  std::span<const CalledPath> paths_in_span() const {
+    return std::span(paths_).subspan(begin_, path_count_);
+  }
+  std::span<const ReturnedCall> span_returned() const {
+    return std::span(returned_).subspan(told_);
+  }
+  std::span<const std::uint64_t> span_noted() const {
+    return std::span(noted_).subspan(noted_told_);
+  }
+  // As if the span had not begun.
+  void forget_span() {
+    returned_.resize(told_);
+    noted_.resize(noted_told_);
+    forget_slots();
+    begin_span(begin_);
+  }
   // The span ends; its open calls are those up to `end`, each with its own path.
   void close(SummedSpan span, const LeftOpen* end) {
     span.paths = static_cast<std::uint32_t>(path_count_);
     span.returned = static_cast<std::uint32_t>(returned_.size() - told_);
     span.open = static_cast<std::uint32_t>(end - frames_.data());
     left_open_.insert(left_open_.end(), frames_.begin(), frames_.begin() + (end - frames_.data()));
-    span.noted = static_cast<std::uint32_t>(noted_.size() - noted_told_);
+    span.noted = static_cast<std::uint32_t>(noted_in_span());
     spans_.push_back(span);
     told_ = returned_.size();
     noted_told_ = noted_.size();

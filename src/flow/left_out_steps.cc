@@ -103,6 +103,7 @@ void StepGraph::forget_ran() {
     word = leaving::asleep(word);
   }
   awake_.clear();
+  ++rounds_;
   if (++round_ != 0) return;
   std::ranges::fill(ran_, std::uint8_t{0});
   round_ = 1;
@@ -147,6 +148,19 @@ bool StepGraph::runs_first(Link link) {
   for (std::size_t i = units & ~kSeveral;; ++i) {
     first |= ran_first(unit_lists_[i] & ~kSeveral);
     if ((unit_lists_[i] & kSeveral) != 0) return first;
+  }
+}
+
+void StepGraph::append_units(Link link, std::vector<LearnedUnit>& out) {
+  std::uint32_t units = units_[number_of(link)];
+  if (units == kNoUnit) units = units_[number_of(link)] = units_of(link);
+  const auto add = [&](std::uint32_t unit) {
+    if (std::ranges::find(out, unit, &LearnedUnit::unit) == out.end()) out.push_back({unit, link});
+  };
+  if ((units & kSeveral) == 0) return add(units);
+  for (std::size_t i = units & ~kSeveral;; ++i) {
+    add(unit_lists_[i] & ~kSeveral);
+    if ((unit_lists_[i] & kSeveral) != 0) return;
   }
 }
 

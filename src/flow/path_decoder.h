@@ -30,9 +30,11 @@ enum class Want : std::uint8_t {
   counts,
   edges,
   branches,
-  transfers,        // branches without the jumps that the sink leaves out
-  exact_transfers,  // the same, and which code ran
-  passages,         // branches that the sink has not judged, and passages
+  transfers,                // branches without the jumps that the sink leaves out
+  exact_transfers,          // the same, and which code ran
+  learned_transfers,        // as transfers, while a stretch of packets is learned
+  learned_exact_transfers,  // as exact_transfers, likewise
+  passages,                 // branches that the sink has not judged, and passages
   runs
 };
 

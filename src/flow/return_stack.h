@@ -25,8 +25,8 @@ class ReturnStack {
     drop();
     return ip;
   }
-  // What pop() would give.
-  std::optional<std::uint64_t> top() const {
+  // What pop() would give. Inlined wherever it is asked, as for each compressed return.
+  [[gnu::always_inline]] std::optional<std::uint64_t> top() const {
     if (depth_ == 0) return std::nullopt;
     return ips_[top_];
   }
@@ -51,6 +51,7 @@ class ReturnStack {
     if (depth_ < kSize) ++depth_;
   }
   Link top_link() const { return links_[top_]; }
+  Link link(unsigned below) const { return links_[(top_ - below) % kSize]; }
   void forget_links() { links_.fill(kNoLink); }
   void drop() {
     if (depth_ == 0) return;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "judging_pen.h"
+#include "learned_stretches.h"
 #include "packet_bytes.h"
 #include "path_decoder.h"
 #include "step_pen.h"
@@ -15,14 +16,23 @@
 namespace hodo::flow {
 
 template <Want kWant>
-constexpr bool kLeavesOut = kWant == Want::transfers || kWant == Want::exact_transfers;
+constexpr bool kLearns = kWant == Want::learned_transfers || kWant == Want::learned_exact_transfers;
+template <Want kWant>
+constexpr bool kExact = kWant == Want::exact_transfers || kWant == Want::learned_exact_transfers;
+template <Want kWant>
+constexpr bool kSums = kWant == Want::transfers || kWant == Want::learned_transfers;
+template <Want kWant>
+constexpr bool kLeavesOut = kExact<kWant> || kSums<kWant>;
+// What is learned of them meanwhile.
+template <Want kWant>
+constexpr Want kLearned = kExact<kWant> ? Want::learned_exact_transfers : Want::learned_transfers;
 template <Want kWant>
 constexpr bool kWrites = kWant == Want::branches || kLeavesOut<kWant> || kWant == Want::passages;
 template <Want kWant>
 constexpr bool kCounts = !kWrites<kWant>;
 // Several steps may be taken at once: what they come to can be added up.
 template <Want kWant>
-constexpr bool kJumps = kCounts<kWant> || kWant == Want::passages || kWant == Want::transfers;
+constexpr bool kJumps = kCounts<kWant> || kWant == Want::passages || kSums<kWant>;
 template <Want kWant>
 constexpr bool kCountsEdges = kWant == Want::edges || kWant == Want::runs;
 
@@ -39,7 +49,8 @@ struct PathDecoder::Stepper {
         end(at + std::min(decoder.bytes_.size() - decoder.reader_.offset(), kMostBytes)),
         ip(decoder.walker_.ip),
         last_ip(decoder.last_ip_.ip()),
-        enabled(decoder.walker_.enabled) {}
+        enabled(decoder.walker_.enabled),
+        worth_learning(decoder.config_.trial_bytes) {}
 
   // A byte has at most eight outcomes.
   static constexpr std::size_t kMostBytes = StepGraph::kMostAtOnce / 8;
@@ -61,6 +72,7 @@ struct PathDecoder::Stepper {
   std::uint64_t last_ip;
   bool enabled;
   bool stepped = false;
+  const std::size_t worth_learning;  // bytes that links have to be known for
   std::uint64_t outcomes = kNoOutcomes;
   const std::uint8_t* tnt_at = nullptr;  // the last TNT
   LongPacketCounts counts;
@@ -80,7 +92,7 @@ struct PathDecoder::Stepper {
   };
 
   template <Want kWant>
-  using LeavingPen = TransferPen<kWant == Want::exact_transfers>;
+  using LeavingPen = TransferPen<kExact<kWant>>;
   // What is left out of a row of outcomes, or passes, by the pen that has such.
   struct NoRow {};
   template <Want kWant>
@@ -98,9 +110,9 @@ struct PathDecoder::Stepper {
   decltype(auto) pen() {
     if constexpr (kWant == Want::passages) {
       return static_cast<JudgingPen&>(*judging);
-    } else if constexpr (kWant == Want::transfers) {
+    } else if constexpr (kSums<kWant>) {
       return static_cast<TransferPen<false>&>(*leaving_out);
-    } else if constexpr (kWant == Want::exact_transfers) {
+    } else if constexpr (kExact<kWant>) {
       return static_cast<TransferPen<true>&>(*leaving_out_exactly);
     } else {
       return PenFor<kWant>(graph, out, time);
@@ -153,12 +165,64 @@ struct PathDecoder::Stepper {
   bool take_outcomes(std::uint64_t bits);
   template <Want kWant>
   Link take_return(Link here, const Row& row, PenFor<kWant>& pen, LeftOutOf<kWant>& left_out);
+  template <Want kWant>
   [[gnu::always_inline]] void call(Tail& tail) {
+    if constexpr (kLearns<kWant>) stretch.called(tail.calls);
     if (tail.calls != 1 || tail.link == kNoLink) [[unlikely]]
       return call_slowly(tail);
     returns.put(tail.returns, tail.link);
   }
   void call_slowly(Tail& tail);
+  // A return; of a compressed one the address that it led to.
+  template <Want kWant>
+  [[gnu::always_inline]] void drop_return(std::optional<std::uint64_t> compressed) {
+    if constexpr (kLearns<kWant>) stretch.returned(compressed);
+    returns.drop();
+  }
+
+  // Stretches of packets (learning.cc). Null: none is known or to be learned here.
+  template <Want kWant>
+  LearnedStretches<kExact<kWant>>* stretches_for() {
+    if constexpr (kLeavesOut<kWant>) {
+      return pen<kWant>().follows_calls() ? graph.learned<kExact<kWant>>(worth_learning) : nullptr;
+    } else {
+      return nullptr;
+    }
+  }
+  StretchLearner stretch;  // that is being learned
+  // Many packets at once, if their bytes came before at this place; if they did but are not known,
+  // they are learned.
+  template <Want kWant>
+  bool take_stretch(LearnedStretches<kExact<kWant>>& stretches);
+  template <Want kWant>
+  bool take_learned(LearnedStretches<kExact<kWant>>& stretches, const Stretch& known,
+                    Learned<kExact<kWant>>& learned);
+  // `useless`: it was of no use so far; null: it is not known.
+  template <Want kWant>
+  bool learn(LearnedStretches<kExact<kWant>>& stretches, std::uint64_t key, Stretch* useless);
+  // Up to there; false: it is of no use to learn that.
+  template <Want kWant>
+  bool follow_packets(const std::uint8_t* limit);
+  void note_units(Learned<true>& learned);
+  // To go back to.
+  struct Place {
+    const std::uint8_t* at = nullptr;
+    Link link = kNoLink;
+    std::uint64_t ip = 0;
+    std::uint64_t last_ip = 0;
+    LongPacketCounts counts;
+    ReturnStack returns;
+  };
+  Place place() const { return {at, link, ip, last_ip, counts, returns}; }
+  void go_back_to(const Place& place) {
+    at = place.at;
+    link = place.link;
+    ip = place.ip;
+    last_ip = place.last_ip;
+    counts = place.counts;
+    returns = place.returns;
+    outcomes = kNoOutcomes;
+  }
 };
 
 }  // namespace hodo::flow

@@ -37,7 +37,7 @@ void PathDecoder::Stepper::leave() {
 // What a packet did when it came here before.
 template <Want kWant>
 bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
-  if constexpr (kWant == Want::exact_transfers) return false;  // the walker says which code runs
+  if constexpr (kExact<kWant>) return false;  // the walker says which code runs
   Path* const path = memo.find(ip, key, what_of(kind, mode));
   if (path == nullptr || !path->valid_at(time)) return false;
   if constexpr (kWant == Want::runs) {
@@ -85,8 +85,9 @@ template <Want kWant>
   }
   if (to == kNoLink) return kNoLink;
   StepOrTail* const step = graph.steps() + number;  // they may have moved
-  if (step[1].tail.calls != 0) call(step[1].tail);
-  returns.drop();
+  if (step[1].tail.calls != 0) call<kWant>(step[1].tail);
+  drop_return<kWant>(back);
+  if constexpr (kLearns<kWant>) stretch.visit(here);
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(here, to);
   if constexpr (kLeavesOut<kWant>) {
@@ -154,7 +155,7 @@ template <Want kWant>
         continue;
       }
       Tail& tail = steps[number_of(here) + 1].tail;
-      call(tail);
+      call<kWant>(tail);
       if constexpr (kLeavesOut<kWant>) {
         pen.call(steps[number_of(here)].step, tail, here, row.next(), left_out);
       } else if constexpr (kWant == Want::passages) {
@@ -169,6 +170,7 @@ template <Want kWant>
       }
     }
     const std::uint32_t taken = row.next_bit();
+    if constexpr (kLearns<kWant>) stretch.visit(here);
     hodo::flow::Step& step = steps[number_of(here)].step;
     if constexpr (kCounts<kWant>) ++step.count[taken];
     if constexpr (kLeavesOut<kWant>) {
@@ -221,9 +223,10 @@ template <Want kWant>
   if (to == kNoLink) return false;
   StepOrTail* const step = graph.steps() + number_of(link);
   Tail& tail = step[1].tail;
-  if (tail.calls != 0) call(tail);
+  if (tail.calls != 0) call<kWant>(tail);
   // Every near return pops, also one whose target did not match.
-  if (tail.end == Tail::End::ret) returns.drop();
+  if (tail.end == Tail::End::ret) drop_return<kWant>(std::nullopt);
+  if constexpr (kLearns<kWant>) stretch.visit(link);
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(link, to);
   pen<kWant>().packet(step->step, link, to, packet.ip);
@@ -291,10 +294,41 @@ template <Want kWant>
 
 template <Want kWant>
 void PathDecoder::Stepper::run() {
-  while (at != end && !graph.full() && step<kWant>()) {
+  [[maybe_unused]] auto* const stretches = stretches_for<kWant>();
+  while (at != end && !graph.full()) {
+    if constexpr (kLeavesOut<kWant>) {
+      if (stretches != nullptr && end - at >= static_cast<std::ptrdiff_t>(kStretchBytes) &&
+          stretches->worth_a_look(at) && take_stretch<kWant>(*stretches)) {
+        continue;
+      }
+    }
+    if (!step<kWant>()) break;
   }
   leave<kWant>();
 }
+
+template <Want kWant>
+bool PathDecoder::Stepper::follow_packets(const std::uint8_t* limit) {
+  while (!pen<kWant>().has_given_up() && link != kNoLink) {
+    const std::size_t size = short_packet_size(at, end);
+    if (size == 0 || limit - at < static_cast<std::ptrdiff_t>(size)) return true;
+    switch (common_packet(*at)) {
+      case CommonPacket::tnt:
+        if (!step_tnt<kWant>()) return false;
+        break;
+      case CommonPacket::tip:
+        if (!step_tip<kWant>()) return true;
+        break;
+      default:
+        return true;
+    }
+  }
+  return false;
+}
+
+template bool PathDecoder::Stepper::follow_packets<Want::learned_transfers>(const std::uint8_t*);
+template bool PathDecoder::Stepper::follow_packets<Want::learned_exact_transfers>(
+    const std::uint8_t*);
 
 // Null: calls are not followed here.
 const CallJudge* PathDecoder::judge_of_calls() {
@@ -344,6 +378,7 @@ void PathDecoder::go_by_steps() {
       s.leaving_out.reset();
     }
     graph_->followed_bytes(static_cast<std::size_t>(s.at - start));
+    graph_->stepped(static_cast<std::size_t>(s.at - start));
   } else if (out_.wants_branches()) {
     s.run<Want::branches>();
   } else if (out_.wants_edges()) {

@@ -81,8 +81,14 @@ class StepGraph::Walk {
 
 StepGraph::StepGraph(BlockCache& blocks) : blocks_(blocks) { clear(); }
 
+void StepGraph::forget_learned() {
+  stepped_ = 0;
+  std::apply([](auto&... all) { (all.reset(), ...); }, learned_);
+}
+
 void StepGraph::clear() {
   window_ = {};
+  forget_learned();
   steps_.assign(1, {});
   details_.assign(1, {});
   shown_.assign(1, {});
@@ -120,9 +126,11 @@ bool StepGraph::move_to(std::uint64_t time, isa::Mode mode) {
   bool moved = false;
   if (std::exchange(mode_, mode) != mode) {
     front_.assign(kFrontSize, {});
+    forget_learned();
     moved = true;
   }
   if (holds_at(time)) return moved;
+  forget_learned();
   if (time < window_.from) {
     drop_outdated();
   } else {

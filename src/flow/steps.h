@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "call_log.h"
 #include "hodo/flow/decoder.h"
 #include "hodo/flow/transfers.h"
+#include "learned_stretches.h"
 #include "link.h"
 #include "output.h"
 #include "passage_log.h"
@@ -331,6 +333,11 @@ class StepGraph final : public Passages::Reader {
     awake_.push_back(number_of(link) << 1 | (taken ? 1 : 0));
   }
   void forget_ran();
+  // How often forget_ran() has been called.
+  std::uint32_t round() const { return rounds_; }
+  // Puts the units of a step's code behind those of `out` that are not there yet.
+  void append_units(Link link, std::vector<LearnedUnit>& out);
+  bool unit_runs_first(std::uint32_t unit) { return ran_first(unit); }
   // The lines of code that the step's branches end, whatever the outcome.
   void append_lines(Link link, std::vector<CodeLine>& out) const;
 
@@ -354,6 +361,17 @@ class StepGraph final : public Passages::Reader {
   // Instructions since the last branch behind these entries; `before` have run before them.
   std::uint64_t insns_behind(std::span<const Passages::Entry> entries,
                              std::span<const Link> returns, std::uint64_t before) const;
+
+  // What is known of stretches of packets where jumps are left out; null: links are so young that
+  // it is not worth it, as fewer bytes have been followed by them.
+  template <bool kExact>
+  LearnedStretches<kExact>* learned(std::size_t bytes) {
+    if (stepped_ < bytes) return nullptr;
+    auto& out = std::get<std::unique_ptr<LearnedStretches<kExact>>>(learned_);
+    if (out == nullptr) out = std::make_unique<LearnedStretches<kExact>>();
+    return out.get();
+  }
+  void stepped(std::size_t bytes) { stepped_ += bytes; }
 
   Supersteps& supersteps() { return supersteps_; }
   // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where
@@ -502,6 +520,7 @@ class StepGraph final : public Passages::Reader {
   static constexpr std::size_t kOtherTargets = std::size_t{1} << 12;
   void forget_calls(std::uint64_t number);
   void forget_plain_steps();
+  void forget_learned();
   std::uint32_t look_for_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge);
   std::uint32_t call_word(const CallOp& op);
   std::uint16_t judge_calls(std::uint32_t row, const CallJudge& judge);
@@ -552,6 +571,10 @@ class StepGraph final : public Passages::Reader {
   std::vector<std::uint8_t> ran_;     // by unit: in which round last
   std::vector<std::uint32_t> awake_;  // words: twice the step's number, + 1 if taken
   std::uint8_t round_ = 1;
+  std::uint32_t rounds_ = 0;
+  std::tuple<std::unique_ptr<LearnedStretches<false>>, std::unique_ptr<LearnedStretches<true>>>
+      learned_;
+  std::size_t stepped_ = 0;  // bytes since forget_learned()
 };
 
 }  // namespace hodo::flow

@@ -54,6 +54,20 @@ constexpr PacketCounts difference(const LongPacketCounts& a, const LongPacketCou
           minus(a.tnt_bits, b.tnt_bits)};
 }
 
+template <class Number>
+void add(LongPacketCounts& to, const CountsOf<Number>& more) {
+  to.pads += more.pads;
+  to.tnts += more.tnts;
+  to.tnt_bytes += more.tnt_bytes;
+  to.tips += more.tips;
+  to.tip_bytes += more.tip_bytes;
+  to.begins += more.begins;
+  to.begin_bytes += more.begin_bytes;
+  to.ends += more.ends;
+  to.end_bytes += more.end_bytes;
+  to.tnt_bits += more.tnt_bits;
+}
+
 struct Stretch {
   static constexpr std::size_t kMostGuards = 3;
 

@@ -5,8 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "call_sums.h"
+#include "learned.h"
 #include "steps.h"
 #include "transfer_log.h"
 
@@ -81,14 +84,68 @@ class SummingPen {
     left = {};
     for (LeftOpen* call = bottom_; call != top_; ++call) {
       call->path = call + 1 == top_ ? here_ : call[1].path;
-      if ((call->at & kOfStep) != 0) call->at = graph_.plain_call(call->at & ~kOfStep).at;
+      settle(*call);
     }
     sums_.close({.insns = first_insns_, .first = first_}, top_);
-    insns_ = counted_ = here_ = 0;
-    begun_ = false;
-    top_ = bottom_;
-    take_up();
+    start_span();
     return true;
+  }
+
+  // As CallPen's.
+  void begin_learning() {
+    learns_ = true;
+    learnable_ = true;
+    returned_.clear();
+    tails_.clear();
+  }
+  void give_up() {
+    learnable_ = false;
+    forget_span();
+  }
+  bool finish_learning(const LeftOut& left, LearnedSums& out) {
+    learns_ = false;
+    if (learnable_ && begun_) take_over(left, out);
+    forget_span();
+    return learnable_ && out.paths.size() < CallSums::kAtOnce;
+  }
+  bool fits(const LearnedSums& learned) const {
+    if (static_cast<std::size_t>(sums_.limit() - top_) < learned.open.size()) return false;
+    return fits_calls(learned, top_, bottom_, [this](std::uint32_t callee, const LeftOpen* top) {
+      return jumps_on(callee, top) == Jump::fits;
+    });
+  }
+  void take(const LearnedSums& learned, const LeftOut& left, std::uint64_t pending) {
+    count_to(insns_ + static_cast<std::uint32_t>(left.insns + pending));
+    if (!std::exchange(begun_, true)) {
+      first_ = learned.first;
+      first_insns_ = counted_ + learned.first_insns;
+    }
+    std::size_t noted = 0;
+    const auto note_to = [&](std::size_t end) {
+      while (noted < end) sums_.note(learned.noted[noted++]);
+    };
+    auto returned = learned.returned.begin();
+    path_of_.clear();
+    for (const CalledPath& path : learned.paths) {
+      if (path.callee != CalledPath::kOpenBefore) {
+        here_ = sums_.child(path_of_[path.parent], path.callee);
+      } else if (!path_of_.empty()) {
+        note_to(returned->noted);
+        come_back(returned->call.to, returned->call.at);
+        ++returned;
+      }
+      path_of_.push_back(here_);
+      paths_[here_].calls += path.calls;
+      paths_[here_].insns += path.insns;
+    }
+    note_to(learned.noted.size());
+    for (const LeftOpen& one : learned.open) {
+      *top_ = one;
+      top_->path = path_of_[one.path];
+      ++top_;
+    }
+    here_ = path_of_[learned.here];
+    insns_ = counted_ = counted_ + learned.insns;
   }
 
  private:
@@ -98,6 +155,35 @@ class SummingPen {
   static constexpr unsigned kNotedBit = std::countr_zero(OpenedCall::kNoted);
   static constexpr std::size_t kMostOutcomes = 64;  // of a packet
   static_assert(StepGraph::Told::kMostBranches + kMostOutcomes <= CallSums::kAtOnce);
+
+  void start_span() {
+    insns_ = counted_ = here_ = 0;
+    begun_ = false;
+    top_ = bottom_;
+    take_up();
+  }
+  void forget_span() {
+    sums_.forget_span();
+    start_span();
+  }
+  void take_over(const LeftOut& left, LearnedSums& out) {
+    count_to(insns_ + static_cast<std::uint32_t>(left.insns));
+    out.begun = true;
+    out.insns = counted_;
+    out.first_insns = first_insns_;
+    out.first = first_;
+    out.returned = returned_;
+    out.tails = tails_;
+    out.noted.assign(sums_.span_noted().begin(), sums_.span_noted().end());
+    out.paths.assign(sums_.paths_in_span().begin(), sums_.paths_in_span().end());
+    out.open.assign(bottom_, top_);
+    for (LeftOpen& call : out.open) settle(call);
+    out.here = here_;
+  }
+  // Whose row only its step says.
+  void settle(LeftOpen& call) const {
+    if ((call.at & kOfStep) != 0) call.at = graph_.plain_call(call.at & ~kOfStep).at;
+  }
 
   // A row, and the instructions of the span before it.
   struct Place {
@@ -131,13 +217,13 @@ class SummingPen {
   }
 
   // Whether it is known what this does where the open calls end at `top`.
-  bool fits(std::uint32_t what, std::uint64_t to, const LeftOpen* top) const {
+  bool fits(std::uint32_t what, std::uint64_t to, const LeftOpen* top) {
     switch (following::kind(what)) {
       case CallOp::Kind::stays:
       case CallOp::Kind::call:
         return true;
       case CallOp::Kind::ret:
-        return fits_return(to, top);
+        return fits_return(to, top) || (learns_ && without_jumped_to(top) == bottom_);
       case CallOp::Kind::tail:
         return may_jump_to(following::callee(what), top);
       case CallOp::Kind::enters:
@@ -152,7 +238,7 @@ class SummingPen {
     const CallOp::Kind kind = following::kind(what);
     if (kind == CallOp::Kind::stays) return;
     count_to(at.insns + step.insns);
-    if (kind == CallOp::Kind::ret) return come_back(k, at);
+    if (kind == CallOp::Kind::ret) return come_back(at.to, at.row + k);
     if (kind == CallOp::Kind::enters) {
       top_[-1].returns ^= OpenedCall::kStub;
       top_[-1].callee = following::callee(what);
@@ -170,14 +256,22 @@ class SummingPen {
             .callee = following::callee(what),
             .path = path};
   }
-  void come_back(std::uint32_t k, const Place& at) {
+  // By a branch of the book.
+  void come_back(std::uint64_t to, std::uint32_t at) {
+    const LeftOpen* const before = top_;
     top_ = without_jumped_to(top_);
     if (top_ == bottom_) {
-      here_ = sums_.returned(at.to, at.row + k);
+      here_ = sums_.returned(to, at);
+      if (learns_) learn_return(to, at, before != top_);
     } else {
-      if (top_[-1].is_noted()) sums_.note(at.to);
+      if (top_[-1].is_noted()) sums_.note(to);
       here_ = (--top_)->path;
     }
+  }
+  [[gnu::noinline]] void learn_return(std::uint64_t to, std::uint32_t at, bool jumped) {
+    returned_.push_back({.call = {.to = to, .at = at},
+                         .noted = static_cast<std::uint32_t>(sums_.noted_in_span()),
+                         .jumped = jumped});
   }
   // All of a row, or nothing.
   [[gnu::noinline]] bool apply_all(std::uint32_t ops, const Place& at) {
@@ -207,15 +301,24 @@ class SummingPen {
     const LeftOpen* const call = without_jumped_to(top);
     // What was jumped to is for those who know what is below.
     if (call == bottom_) return top == bottom_;
-    return (call[-1].returns ^ (call[-1].is_noted() ? OpenedCall::kNoted : 0)) == to;
+    return returns_of(call[-1]) == to;
   }
-  bool may_jump_to(std::uint32_t callee, const LeftOpen* top) const {
+  // As CallPen's.
+  enum class Jump : std::uint8_t { fits, does_not_fit, hangs_on_before };
+  Jump jumps_on(std::uint32_t callee, const LeftOpen* top) const {
     const std::uint32_t function = graph_.function_of(callee);
     for (const LeftOpen* call = top; call != bottom_; --call) {
-      if (call[-1].is_stub() || graph_.function_of(call[-1].callee) == function) return false;
-      if (!call[-1].was_jumped_to()) return true;
+      if (call[-1].is_stub() || graph_.function_of(call[-1].callee) == function)
+        return Jump::does_not_fit;
+      if (!call[-1].was_jumped_to()) return Jump::fits;
     }
-    return false;
+    return Jump::hangs_on_before;
+  }
+  bool may_jump_to(std::uint32_t callee, const LeftOpen* top) {
+    const Jump jump = jumps_on(callee, top);
+    if (jump != Jump::hangs_on_before || !learns_) return jump == Jump::fits;
+    tails_.push_back({static_cast<std::uint32_t>(returned_.size()), callee});
+    return true;
   }
 
   StepGraph& graph_;
@@ -230,6 +333,11 @@ class SummingPen {
   bool begun_ = false;
   std::uint32_t first_ = 0;  // as SummedSpan has it
   std::uint32_t first_insns_ = 0;
+  bool learns_ = false;
+  bool learnable_ = false;
+  std::vector<LearnedReturn> returned_;
+  std::vector<LearnedTail> tails_;
+  std::vector<std::uint32_t> path_of_;  // of what was learned, by its number
 };
 
 }  // namespace hodo::flow

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "call_pen.h"
+#include "learned.h"
 #include "output.h"
 #include "steps.h"
 #include "summing_pen.h"
@@ -53,16 +54,7 @@ class TransferPen {
     put_down_last();
     out_.set_pending_insns(pending_);
     if (!leaves_out_) out_.tell_next();
-    Stats& stats = out_.stats();
-    const auto count = [&stats](BranchKind kind, std::uint64_t& times) {
-      stats.branches[static_cast<std::size_t>(kind)] += std::exchange(times, 0);
-    };
-    count(BranchKind::cond, taken_);
-    count(BranchKind::jmp, jumps_);
-    count(BranchKind::call, calls_);
-    count(BranchKind::ret, returns_);
-    stats.not_taken += std::exchange(not_taken_, 0);
-    stats.instructions += std::exchange(instructions_, 0);
+    count_up();
   }
   void take_up() {
     TransferLog& log = out_.transfers();
@@ -194,7 +186,120 @@ class TransferPen {
     }
   }
 
+  // What is followed from here on is to be learned, until finish_learning(): nothing of it is told
+  // before. False: it cannot be.
+  bool begin_learning() {
+    if (!may_take_learned()) return false;
+    end_span();
+    if (at_ >= limit_) turn_over();
+    if (!leaves_out_) return false;
+    count_up();
+    before_ = {left_, pending_, last_, last_insns_, last_to_, told_, out_.stats()};
+    left_ = {};
+    pending_ = 0;
+    last_ = kNoLink;
+    told_ = false;
+    learns_ = learnable_ = true;
+    call_pen_.begin_learning();
+    return true;
+  }
+  // Whether it is of use no more.
+  bool has_given_up() const { return !learnable_; }
+  // Whether it was learned: `out` has all that was put down. As if nothing had been since
+  // begin_learning().
+  bool finish_learning(Learned<kExact>& out) {
+    learns_ = false;
+    count_up();
+    out.rest = {.left = left_,
+                .pending = pending_,
+                .last = last_,
+                .last_insns = last_insns_,
+                .last_to = last_to_,
+                .told = told_};
+    const std::uint64_t branches = counted_since(out.rest);
+    const bool fits = learnable_ && leaves_out_ && branches >= kLeastLearned;
+    const bool learned = call_pen_.finish_learning(left_, out.calls) && fits;
+    if (out.calls.begun) out.rest.left = {};
+    left_ = before_.left;
+    pending_ = before_.pending;
+    last_ = before_.last;
+    last_insns_ = before_.last_insns;
+    last_to_ = before_.last_to;
+    told_ = before_.told;
+    leaves_out_ = true;
+    out_.stats() = before_.stats;
+    return learned;
+  }
+  bool follows_calls() const { return call_pen_.judge() != nullptr; }
+  bool may_take_learned() const { return leaves_out_; }
+  // Puts down what was learned, if it is what would come here; may_take_learned() must hold.
+  bool take(Learned<kExact>& learned) {
+    if (!call_pen_.fits(learned.calls)) return false;
+    if constexpr (kExact) tell_units(learned);
+    const LearnedTransfers& rest = learned.rest;
+    if (learned.calls.begun) {
+      call_pen_.take(learned.calls, left_, pending_);
+      left_ = {};
+    } else {
+      left_.branches += rest.left.branches;
+      left_.insns += pending_ + rest.left.insns;
+    }
+    pending_ = rest.pending;
+    last_ = rest.last;
+    last_insns_ = rest.last_insns;
+    last_to_ = rest.last_to;
+    told_ = told_ || rest.told;
+    Stats& stats = out_.stats();
+    for (std::size_t i = 0; i < kBranchKinds; ++i) stats.branches[i] += rest.branches[i];
+    stats.not_taken += rest.not_taken;
+    stats.instructions += rest.instructions;
+    leaves_out_ = may_leave_out_more();
+    if (call_pen_.full()) [[unlikely]]
+      turn_over();
+    return true;
+  }
+
  private:
+  // Branches: what is told of the last one hangs on the one before.
+  static constexpr std::uint64_t kLeastLearned = 2;
+
+  void count_up() {
+    Stats& stats = out_.stats();
+    const auto count = [&stats](BranchKind kind, std::uint64_t& times) {
+      stats.branches[static_cast<std::size_t>(kind)] += std::exchange(times, 0);
+    };
+    count(BranchKind::cond, taken_);
+    count(BranchKind::jmp, jumps_);
+    count(BranchKind::call, calls_);
+    count(BranchKind::ret, returns_);
+    stats.not_taken += std::exchange(not_taken_, 0);
+    stats.instructions += std::exchange(instructions_, 0);
+  }
+  // Since begin_learning(); all taken branches.
+  std::uint64_t counted_since(LearnedTransfers& out) const {
+    const Stats& now = out_.stats();
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < kBranchKinds; ++i) {
+      const std::uint64_t times = now.branches[i] - before_.stats.branches[i];
+      out.branches[i] = static_cast<std::uint32_t>(times);
+      all += times;
+    }
+    out.not_taken = static_cast<std::uint32_t>(now.not_taken - before_.stats.not_taken);
+    out.instructions = static_cast<std::uint32_t>(now.instructions - before_.stats.instructions);
+    return all;
+  }
+  void give_up_learning() {
+    learnable_ = false;
+    call_pen_.give_up();
+  }
+  // Code that has not run in this round.
+  void tell_units(Learned<true>& learned) {
+    if (std::exchange(learned.round, graph_.round()) == graph_.round()) return;
+    for (const LearnedUnit& one : learned.units) {
+      if (graph_.unit_runs_first(one.unit)) graph_.append_lines(one.step, out_.lines());
+    }
+  }
+
   // A transfer has room for four times as much.
   static constexpr std::uint64_t kMostLeftOut = std::uint64_t{1} << 30;
   bool may_leave_out_more() const {
@@ -302,12 +407,16 @@ class TransferPen {
   const StepGraph::Told& transfer(std::uint32_t what, std::uint64_t to) {
     const std::uint32_t row = leaving::row(what);
     if (!call_pen_.follow(row, to, left_, pending_)) {
-      end_span();
-      *at_++ = {.what = row,
-                .branches = static_cast<std::uint32_t>(left_.branches),
-                .insns = static_cast<std::uint32_t>(left_.insns + pending_),
-                .since = static_cast<std::uint32_t>(pending_),
-                .to = to};
+      if (learns_) {
+        give_up_learning();
+      } else {
+        end_span();
+        *at_++ = {.what = row,
+                  .branches = static_cast<std::uint32_t>(left_.branches),
+                  .insns = static_cast<std::uint32_t>(left_.insns + pending_),
+                  .since = static_cast<std::uint32_t>(pending_),
+                  .to = to};
+      }
     }
     const StepGraph::Told& told = graph_.told(row);
     left_ = {};
@@ -359,6 +468,7 @@ class TransferPen {
     instructions_ += shown.tail;
   }
   void write(Branch branch) {
+    if (learns_) return give_up_learning();
     put_down();
     branch.time = time_;
     out_.branch(branch);
@@ -366,6 +476,7 @@ class TransferPen {
     take_up();
   }
   [[gnu::noinline]] void turn_over() {
+    if (learns_) return give_up_learning();
     put_down();
     out_.flush();
     take_up();
@@ -390,6 +501,19 @@ class TransferPen {
   std::uint64_t last_insns_ = 0;  // and instructions since the branch before it,
   std::uint64_t last_to_ = 0;     // and where a return led
   bool told_ = false;             // something
+  // Learning:
+  bool learns_ = false;
+  bool learnable_ = false;
+  struct Before {
+    LeftOut left;
+    std::uint64_t pending = 0;
+    Link last = kNoLink;
+    std::uint64_t last_insns = 0;
+    std::uint64_t last_to = 0;
+    bool told = false;
+    Stats stats;
+  };
+  Before before_;
 };
 
 }  // namespace hodo::flow

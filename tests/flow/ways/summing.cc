@@ -15,16 +15,20 @@ class PathsOfCalls {
   void branch(const Branch& b, const ByKind& judge) {
     nodes_[here_].insns += b.insns;
     const CallOp op = judge.op(b);
-    if (op.kind == CallOp::Kind::call) open(child(here_, op.callee, 1), op.noted);
+    const bool jumps = op.kind == CallOp::Kind::tail && may_jump_to(op.callee);
+    if (op.kind == CallOp::Kind::call || jumps) {
+      open(child(here_, op.callee, 1), op.callee, op.noted, jumps);
+    }
     if (op.kind == CallOp::Kind::ret) close(b.to);
   }
   void count(std::uint64_t insns) { nodes_[here_].insns += insns; }
-  void open(std::size_t node, bool noted) {
-    below_.push_back({here_, noted});
+  void open(std::size_t node, std::uint32_t callee, bool noted, bool jumped) {
+    below_.push_back({here_, callee, noted, jumped});
     here_ = node;
   }
   // By a return that leads there.
   void close(std::uint64_t to) {
+    for (; !below_.empty() && below_.back().jumped; below_.pop_back()) here_ = below_.back().node;
     if (below_.empty()) return;
     here_ = below_.back().node;
     if (below_.back().noted) note(to);
@@ -47,11 +51,21 @@ class PathsOfCalls {
     std::uint64_t insns = 0;
     bool operator==(const Node&) const = default;
   };
+  bool may_jump_to(std::uint32_t callee) const {
+    for (std::size_t i = below_.size(); i-- > 0;) {
+      if (below_[i].callee == callee) return false;
+      if (!below_[i].jumped) return true;
+    }
+    return false;
+  }
+
   std::vector<Node> nodes_{1};  // in the order in which they began
   std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> numbers_;
   struct Below {
     std::size_t node;
-    bool noted;  // of the call above it
+    std::uint32_t callee;  // of the call above it, and on
+    bool noted;
+    bool jumped;  // ... which was jumped to
     bool operator==(const Below&) const = default;
   };
   std::vector<Below> below_;
@@ -62,7 +76,7 @@ class PathsOfCalls {
 struct Summing final : Told {
   PathsOfCalls calls;
   std::string wrong;
-  const ByKind by_kind;
+  const ByKind by_kind{true};
 
   Summing() {
     leaves_out = true;
@@ -116,7 +130,7 @@ struct Summing final : Told {
           rest.book->operator[](call.at).to != 0) {
         wrong = "another call is left open";
       }
-      calls.open(nodes.at(call.path), call.is_noted());
+      calls.open(nodes.at(call.path), call.callee, call.is_noted(), call.was_jumped_to());
     }
     for (const std::uint64_t to : take(rest.noted, span.noted)) calls.note(to);
   }

@@ -51,7 +51,8 @@ struct Config {
   unsigned threads = 1;
   std::size_t thread_bytes = 256 << 10;
   // So many bytes are followed by what is remembered of paths to learn them, and as many to see
-  // whether it pays in this trace.
+  // whether it pays in this trace. Where jumps are left out so many are followed by steps before
+  // any are learned.
   std::size_t trial_bytes = 64 << 10;
 
   bool want_not_taken = false;     // emit conditional branches that fell through
