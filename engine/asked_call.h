@@ -5,8 +5,8 @@
 
 namespace hodo::engine {
 
-// The kernel takes the number and some of the arguments as 32 bits: what a program has above that in
-// the registers means nothing to it, nor must it to the engine. While one of these lives, the
+// The kernel takes the number and some of the arguments as 32 bits: what a program has above that
+// in the registers means nothing to it, nor must it to the engine. While one of these lives, the
 // registers have the number without that, and those arguments that the engine looks at.
 class AskedCall {
  public:

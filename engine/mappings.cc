@@ -271,8 +271,9 @@ bool is_page_of_file(std::uint64_t address) {
   static_cast<void>(*reinterpret_cast<const volatile std::uint8_t*>(address));
   std::uint64_t entry = 0;
   with_descriptor([&] {
-    const long file = raw_syscall(
-        SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/pagemap"), O_RDONLY | O_CLOEXEC);
+    const long file =
+        raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/pagemap"),
+                    O_RDONLY | O_CLOEXEC);
     if (failed(file)) return file;
     raw_syscall(SYS_pread64, file, reinterpret_cast<long>(&entry), sizeof(entry),
                 static_cast<long>(address / kPage * sizeof(entry)));

@@ -50,8 +50,9 @@ bool set_limit(unsigned resource, const rlimit& to) {
 std::optional<std::uint64_t> counted(std::string_view name) {
   char text[4096];
   const long got = with_descriptor([&] {
-    const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/status"),
-                                  O_RDONLY | O_CLOEXEC);
+    const long file =
+        raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/status"),
+                    O_RDONLY | O_CLOEXEC);
     if (failed(file)) return file;
     const long read = raw_syscall(SYS_read, file, reinterpret_cast<long>(text), sizeof(text));
     raw_syscall(SYS_close, file);

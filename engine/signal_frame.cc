@@ -117,11 +117,10 @@ bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSigna
   if ((action.flags & action::kRestorer) == 0) return false;
   Registers& r = area.registers;
   std::uint64_t top = r.rsp - kRedZone;
-  const bool nested = (area.alternate.flags & KernelStack::kAutoDisarm) == 0 &&
-                      area.alternate.holds(r.rsp);
+  const bool nested =
+      (area.alternate.flags & KernelStack::kAutoDisarm) == 0 && area.alternate.holds(r.rsp);
   const bool alternate = (action.flags & action::kOnStack) != 0 &&
-                         (area.alternate.flags & KernelStack::kDisabled) == 0 &&
-                         !nested;
+                         (area.alternate.flags & KernelStack::kDisabled) == 0 && !nested;
   if (alternate) top = area.alternate.start + area.alternate.size;
   const std::size_t fp = fp_bytes(context);
   const std::uint64_t fp_at = (top - fp) & ~std::uint64_t{63};
