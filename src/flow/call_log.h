@@ -74,10 +74,7 @@ class CallLog {
     told_ = returned_.size();
     spans_.push_back(span);
   }
-  // What has been written of the span, before it ends, but for its open calls.
-  std::span<const ReturnedCall> span_returned() const {
-    return std::span(returned_).subspan(told_);
-  }
+  // What has been written of the span, before it ends.
   std::span<const std::uint64_t> span_noted() const {
     return std::span(noted_).subspan(told_noted_);
   }

@@ -107,8 +107,8 @@ class CallPen {
     return true;
   }
 
-  // Behind end_span(): what is followed from here on is to be learned, until learned() or
-  // give_up(); until then nobody may be told of it.
+  // Behind end_span(): what is followed from here on is to be learned, until finish_learning();
+  // before, nobody may be told of it.
   void begin_learning() {
     graph_.take_passed(passed_before_);
     learns_ = true;

@@ -56,12 +56,9 @@ class CallSums {
     if (noted_.size() == noted_told_ || noted_.back() != to) noted_.push_back(to);
   }
   std::size_t noted_in_span() const { return noted_.size() - noted_told_; }
-  // What has been written of the span, before it ends, but for its open calls.
+  // What has been written of the span, before it ends.
   std::span<const CalledPath> paths_in_span() const {
     return std::span(paths_).subspan(begin_, path_count_);
-  }
-  std::span<const ReturnedCall> span_returned() const {
-    return std::span(returned_).subspan(told_);
   }
   std::span<const std::uint64_t> span_noted() const {
     return std::span(noted_).subspan(noted_told_);
