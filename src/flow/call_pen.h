@@ -111,27 +111,24 @@ class CallPen {
   // before, nobody may be told of it.
   void begin_learning() {
     graph_.take_passed(passed_before_);
-    learns_ = true;
-    learnable_ = true;
-    returned_.clear();
-    tails_.clear();
+    learner_.begin();
     singles_.clear();
   }
   // It cannot be: what follows is of no account.
   void give_up() {
-    learnable_ = false;
+    learner_.give_up();
     forget_span();
   }
   // Whether it could be learned, which is in `out` then; as if nothing had been followed. `left` is
   // behind the last row.
   bool finish_learning(const LeftOut& left, LearnedCalls& out) {
-    learns_ = false;
-    if (learnable_ && begun_) take_over(left, out);
+    learner_.end();
+    if (learner_.learnable() && begun_) take_over(left, out);
     forget_span();
     graph_.take_passed(out.passed);
     for (const PassedCalls& some : passed_before_) graph_.passed().add(some.callee, some.count);
     passed_before_.clear();
-    return learnable_;
+    return learner_.learnable();
   }
   // Whether what was learned is what would follow here.
   bool fits(const LearnedCalls& learned) const {
@@ -213,9 +210,9 @@ class CallPen {
   }
   // From a call that was open before.
   [[gnu::noinline]] bool learn_return(const ReturnedCall& one, OpenedCall*& top) {
-    returned_.push_back({.call = one,
-                         .noted = static_cast<std::uint32_t>(log_.noted_in_span()),
-                         .jumped = top != bottom_});
+    learner_.come_back({.call = one,
+                        .noted = static_cast<std::uint32_t>(log_.noted_in_span()),
+                        .jumped = top != bottom_});
     while (top != bottom_) drop(--top, one.branches, one.insns);
     return true;
   }
@@ -239,8 +236,7 @@ class CallPen {
     finish_span(left);
     out.begun = true;
     out.span = span_;
-    out.returned = returned_;
-    out.tails = tails_;
+    learner_.hand_over(out);
     out.singles = singles_;
     out.noted.assign(log_.span_noted().begin(), log_.span_noted().end());
     out.opened.assign(bottom_, top_);
@@ -275,14 +271,14 @@ class CallPen {
     if (call->is_stub()) return;
     const SingleCall one{.callee = call->callee,
                          .caller = caller_of(call),
-                         .returned = static_cast<std::uint32_t>(learns_ ? returned_.size()
-                                                                        : log_.returned_in_span()),
+                         .returned = static_cast<std::uint32_t>(
+                             learner_.learns() ? learner_.returned() : log_.returned_in_span()),
                          .at = call->at,
                          .branches = call->branches,
                          .insns = call->insns,
                          .end_branches = branches,
                          .end_insns = insns};
-    if (learns_) return singles_.push_back(one);
+    if (learner_.learns()) return singles_.push_back(one);
     log_.single(one);
     graph_.told_single(call->callee);
   }
@@ -377,13 +373,13 @@ class CallPen {
     OpenedCall* call = without_jumped_to(top);
     if (call == bottom_) {
       // What was jumped to is for those who know what is below.
-      if (call != top && !learns_) return false;
+      if (call != top && !learner_.learns()) return false;
       const ReturnedCall one{.to = at.to,
                              .at = at.row + k,
                              .branches = at.branches + k + 1,
                              .insns = at.insns + step.insns,
                              .since = since(k, at, step)};
-      if (learns_) [[unlikely]]
+      if (learner_.learns()) [[unlikely]]
         return learn_return(one, top);
       log_.returned(one);
       return true;
@@ -395,22 +391,12 @@ class CallPen {
     return true;
   }
 
-  // A jump to another function: whether the calls of both end together.
-  enum class Jump : std::uint8_t { fits, does_not_fit, hangs_on_before };
   Jump jumps_on(std::uint32_t callee, const OpenedCall* top) const {
-    const std::uint32_t function = graph_.function_of(callee);
-    for (const OpenedCall* call = top; call != bottom_; --call) {
-      if (call[-1].is_stub() || graph_.function_of(callee_of(call[-1])) == function)
-        return Jump::does_not_fit;
-      if (!call[-1].was_jumped_to()) return Jump::fits;
-    }
-    return Jump::hangs_on_before;
+    return jump_to(graph_.function_of(callee), top, bottom_,
+                   [this](const OpenedCall& call) { return graph_.function_of(callee_of(call)); });
   }
   bool may_jump_to(std::uint32_t callee, const OpenedCall* top) {
-    const Jump jump = jumps_on(callee, top);
-    if (jump != Jump::hangs_on_before || !learns_) return jump == Jump::fits;
-    tails_.push_back({static_cast<std::uint32_t>(returned_.size()), callee});
-    return true;
+    return learner_.may_jump(jumps_on(callee, top), callee);
   }
 
   StepGraph& graph_;
@@ -422,10 +408,7 @@ class CallPen {
   bool begun_ = false;
   Link last_opened_ = kNoLink;  // the last plain call's step
   std::uint32_t last_opened_at_ = 0;
-  bool learns_ = false;
-  bool learnable_ = false;
-  std::vector<LearnedReturn> returned_;
-  std::vector<LearnedTail> tails_;
+  CallLearner learner_;
   std::vector<SingleCall> singles_;
   std::vector<PassedCalls> passed_before_;  // learning began
 };

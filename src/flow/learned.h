@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -63,6 +64,51 @@ template <class Call>
 std::uint64_t returns_of(const Call& call) {
   return call.returns ^ (call.is_noted() ? OpenedCall::kNoted : 0);
 }
+
+// A jump to another function: whether the calls of both end together.
+enum class Jump : std::uint8_t { fits, does_not_fit, hangs_on_before };
+// Of one to a function where these calls are open, the innermost before `top`; function_of(call).
+template <class Call, class FunctionOf>
+Jump jump_to(std::uint32_t function, const Call* top, const Call* bottom, FunctionOf function_of) {
+  for (const Call* call = top; call != bottom; --call) {
+    if (call[-1].is_stub() || function_of(call[-1]) == function) return Jump::does_not_fit;
+    if (!call[-1].was_jumped_to()) return Jump::fits;
+  }
+  return Jump::hangs_on_before;
+}
+
+// While calls are learned: what is done to those from before, which nobody knows.
+class CallLearner {
+ public:
+  void begin() {
+    learns_ = learnable_ = true;
+    returned_.clear();
+    tails_.clear();
+  }
+  void end() { learns_ = false; }
+  void give_up() { learnable_ = false; }
+  bool learns() const { return learns_; }
+  bool learnable() const { return learnable_; }  // not given up since begin()
+  std::size_t returned() const { return returned_.size(); }
+  void come_back(const LearnedReturn& by) { returned_.push_back(by); }
+  // What hangs on calls from before is taken on trust, and checked when it is put down.
+  bool may_jump(Jump jump, std::uint32_t callee) {
+    if (jump != Jump::hangs_on_before || !learns_) return jump == Jump::fits;
+    tails_.push_back({static_cast<std::uint32_t>(returned_.size()), callee});
+    return true;
+  }
+  template <class Learned>
+  void hand_over(Learned& out) const {
+    out.returned = returned_;
+    out.tails = tails_;
+  }
+
+ private:
+  bool learns_ = false;
+  bool learnable_ = false;
+  std::vector<LearnedReturn> returned_;
+  std::vector<LearnedTail> tails_;
+};
 
 // Whether returns and jumps that were learned would do the same where these calls are open, the
 // innermost before `top`; may_jump(callee, top) says it of a jump.

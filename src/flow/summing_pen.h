@@ -92,21 +92,16 @@ class SummingPen {
   }
 
   // As CallPen's.
-  void begin_learning() {
-    learns_ = true;
-    learnable_ = true;
-    returned_.clear();
-    tails_.clear();
-  }
+  void begin_learning() { learner_.begin(); }
   void give_up() {
-    learnable_ = false;
+    learner_.give_up();
     forget_span();
   }
   bool finish_learning(const LeftOut& left, LearnedSums& out) {
-    learns_ = false;
-    if (learnable_ && begun_) take_over(left, out);
+    learner_.end();
+    if (learner_.learnable() && begun_) take_over(left, out);
     forget_span();
-    return learnable_ && out.paths.size() < CallSums::kAtOnce;
+    return learner_.learnable() && out.paths.size() < CallSums::kAtOnce;
   }
   bool fits(const LearnedSums& learned) const {
     if (static_cast<std::size_t>(sums_.limit() - top_) < learned.open.size()) return false;
@@ -172,8 +167,7 @@ class SummingPen {
     out.insns = counted_;
     out.first_insns = first_insns_;
     out.first = first_;
-    out.returned = returned_;
-    out.tails = tails_;
+    learner_.hand_over(out);
     out.noted.assign(sums_.span_noted().begin(), sums_.span_noted().end());
     out.paths.assign(sums_.paths_in_span().begin(), sums_.paths_in_span().end());
     out.open.assign(bottom_, top_);
@@ -223,7 +217,7 @@ class SummingPen {
       case CallOp::Kind::call:
         return true;
       case CallOp::Kind::ret:
-        return fits_return(to, top) || (learns_ && without_jumped_to(top) == bottom_);
+        return fits_return(to, top) || (learner_.learns() && without_jumped_to(top) == bottom_);
       case CallOp::Kind::tail:
         return may_jump_to(following::callee(what), top);
       case CallOp::Kind::enters:
@@ -262,16 +256,16 @@ class SummingPen {
     top_ = without_jumped_to(top_);
     if (top_ == bottom_) {
       here_ = sums_.returned(to, at);
-      if (learns_) learn_return(to, at, before != top_);
+      if (learner_.learns()) learn_return(to, at, before != top_);
     } else {
       if (top_[-1].is_noted()) sums_.note(to);
       here_ = (--top_)->path;
     }
   }
   [[gnu::noinline]] void learn_return(std::uint64_t to, std::uint32_t at, bool jumped) {
-    returned_.push_back({.call = {.to = to, .at = at},
-                         .noted = static_cast<std::uint32_t>(sums_.noted_in_span()),
-                         .jumped = jumped});
+    learner_.come_back({.call = {.to = to, .at = at},
+                        .noted = static_cast<std::uint32_t>(sums_.noted_in_span()),
+                        .jumped = jumped});
   }
   // All of a row, or nothing.
   [[gnu::noinline]] bool apply_all(std::uint32_t ops, const Place& at) {
@@ -303,22 +297,12 @@ class SummingPen {
     if (call == bottom_) return top == bottom_;
     return returns_of(call[-1]) == to;
   }
-  // As CallPen's.
-  enum class Jump : std::uint8_t { fits, does_not_fit, hangs_on_before };
   Jump jumps_on(std::uint32_t callee, const LeftOpen* top) const {
-    const std::uint32_t function = graph_.function_of(callee);
-    for (const LeftOpen* call = top; call != bottom_; --call) {
-      if (call[-1].is_stub() || graph_.function_of(call[-1].callee) == function)
-        return Jump::does_not_fit;
-      if (!call[-1].was_jumped_to()) return Jump::fits;
-    }
-    return Jump::hangs_on_before;
+    return jump_to(graph_.function_of(callee), top, bottom_,
+                   [this](const LeftOpen& call) { return graph_.function_of(call.callee); });
   }
   bool may_jump_to(std::uint32_t callee, const LeftOpen* top) {
-    const Jump jump = jumps_on(callee, top);
-    if (jump != Jump::hangs_on_before || !learns_) return jump == Jump::fits;
-    tails_.push_back({static_cast<std::uint32_t>(returned_.size()), callee});
-    return true;
+    return learner_.may_jump(jumps_on(callee, top), callee);
   }
 
   StepGraph& graph_;
@@ -333,10 +317,7 @@ class SummingPen {
   bool begun_ = false;
   std::uint32_t first_ = 0;  // as SummedSpan has it
   std::uint32_t first_insns_ = 0;
-  bool learns_ = false;
-  bool learnable_ = false;
-  std::vector<LearnedReturn> returned_;
-  std::vector<LearnedTail> tails_;
+  CallLearner learner_;
   std::vector<std::uint32_t> path_of_;  // of what was learned, by its number
 };
 
