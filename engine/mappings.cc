@@ -134,6 +134,7 @@ class Parser {
   Mapping::Kind kind() const {
     if (path() == "[heap]") return Mapping::Kind::heap;
     if (path() == "[stack]") return Mapping::Kind::stack;
+    if (path().starts_with("[uprobes")) return Mapping::Kind::probes;
     return path() == "[vdso]" ? Mapping::Kind::vdso : Mapping::Kind::other;
   }
 

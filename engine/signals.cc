@@ -269,6 +269,17 @@ bool is_native_step(std::uint64_t ip, const KernelInfo& info, const KernelContex
   return info.code == kTrapTrace || !read_code(&first, ip, 1) || first != kInt1;
 }
 
+// Where the kernel has put a probe (uprobes) in the place of the program's instruction at `ip`, it
+// steps that one itself, and tells of the step by a signal that the thread seems to have sent
+// (arch_uprobe_post_xol(), arch_uprobe_skip_sstep()).
+bool is_step_of_probe(const ThreadArea& area, const KernelInfo& info,
+                      const KernelContext& context) {
+  constexpr std::int32_t kSent = 0;  // SI_USER
+  return info.number == static_cast<std::int32_t>(kTrap) && info.code == kSent &&
+         static_cast<std::int32_t>(info.address) == area.pid && context.rip != area.ip &&
+         (context.eflags & eflags::kTf) != 0;
+}
+
 bool is_breakpoint(const KernelInfo& info, const KernelContext& context) {
   return info.number == static_cast<std::int32_t>(kTrap) && info.code == kByKernel &&
          context.trap == kBreakpointTrap;
@@ -319,7 +330,8 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info, bool
                  KernelContext& context) {
   if (!interrupted && stays_in_code_32(area, number, info, context)) return;
   area.native = 0;
-  const bool step = interrupted || is_native_step(area.ip, info, context);
+  const bool step = interrupted || is_native_step(area.ip, info, context) ||
+                    is_step_of_probe(area, info, context);
   const bool wanted = step && is_stepping(area);
   if (step && loads_flags(area.ip)) set_trap_flag(area, context.eflags);
   save_native_registers(area, context);

@@ -195,6 +195,18 @@ def single_steps_of_its_own(box):
     box.agrees_with_perf()
 
 
+def with_probes_of_the_kernel(box):
+    """What a probe stands for runs, and the probe counts it."""
+    alone = box.run([box.own("probed")])
+    if alone.returncode == 77:
+        raise Skip(alone.stdout.decode().strip())
+    equal(alone.returncode, 0, f"alone: {alone.stdout!r}")
+    for source in ("dbi", "bts"):
+        recorded = box.record([box.own("probed")], ["--source", source])
+        equal(recorded.stdout.split(b"\n"), alone.stdout.split(b"\n"), source)
+        box.stats(COMPLETE)
+
+
 def strict_mode_of_seccomp(box):
     """Four system calls are left to the program, and the engine makes others."""
     for how, status in (("exit", 7), ("handler", 7), ("getpid", 128 + 9)):

@@ -1,0 +1,67 @@
+// Calls functions that the kernel has put probes into (uprobes): at the first instruction of one,
+// which pushes a register, at one in the midst of another, and at the return of a third.
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern const char __executable_start[];
+
+// The same to the kernel as any function; what is probed has a label.
+__asm__(
+    ".text\n"
+    "pushes: push %rbx; mov %edi, %ebx; lea 1(%rbx), %eax; pop %rbx; ret\n"
+    "in_midst: mov %edi, %eax; midst: add $2, %eax; ret\n"
+    "returns: lea 3(%rdi), %eax; ret\n");
+extern int pushes(int), in_midst(int), returns(int);
+extern const char midst[];
+
+static int probe(const void* at, int at_return) {
+  static char path[4096];
+  struct perf_event_attr event = {.size = sizeof event, .config = at_return};
+  FILE* type = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+  if (type == NULL) return -1;
+  const int got = fscanf(type, "%u", &event.type);
+  fclose(type);
+  if (got != 1 || readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return -1;
+  event.uprobe_path = (uintptr_t)path;
+  event.probe_offset = (uintptr_t)((const char*)at - __executable_start);
+  return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, 0);
+}
+
+static void say_count(const char* name, int event) {
+  uint64_t count = 0;
+  if (read(event, &count, sizeof count) != sizeof count) puts("no count");
+  printf("%s: %lu\n", name, (unsigned long)count);
+}
+
+int main(void) {
+  const int first = probe((const void*)pushes, 0), second = probe(midst, 0);
+  const int third = probe((const void*)returns, 1);
+  if (first < 0 || second < 0 || third < 0) {
+    printf("no probes: %s\n", strerror(errno));
+    return 77;
+  }
+  int sum = 0;
+  for (int i = 0; i < 100; ++i) sum += pushes(i) + in_midst(i) + returns(i);
+  printf("%d\n", sum);
+  say_count("first", first);
+  say_count("midst", second);
+  say_count("return", third);
+  fflush(stdout);
+  if (fork() == 0) {
+    printf("child: %d\n", pushes(1) + in_midst(1) + returns(1));
+    fflush(stdout);
+    _exit(0);
+  }
+  int status = 0;
+  wait(&status);
+  close(first), close(second), close(third);
+  printf("%d %d\n", status, pushes(1) + in_midst(1) + returns(1));
+  return 0;
+}
