@@ -1,6 +1,6 @@
-// The way to the recorder out of another network namespace, where nobody is called by the name of
-// its abstract socket (unix(7)): a connection that is made before a process goes there and kept,
-// over which the recorder is handed one end of each that is made later.
+// The way to the recorder from where nobody is called by the name of its abstract socket (unix(7)):
+// another network namespace, or a domain of Landlock's. A connection that is made before a process
+// goes there and kept, over which the recorder is handed one end of each that is made later.
 //
 // It is a descriptor of the process, which forked ones and programs that are executed have, too. To
 // the program it is none: what would close it leaves it alone, and where another is to take its

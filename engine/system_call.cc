@@ -36,12 +36,17 @@
 namespace hodo::engine {
 namespace {
 
-// unshare and setns, where they may lead to another network namespace.
-long change_namespaces(ThreadArea& area) {
-  const Registers& r = area.registers;
+// Whether it may lead to where nobody is called by an abstract socket's name: to another network
+// namespace, or into a domain of Landlock's that keeps to its own sockets, as rulesets may ask for.
+bool may_lead_away(const Registers& r) {
+  if (r.rax == SYS_landlock_restrict_self) return true;
   const std::uint64_t kinds = r.rax == SYS_unshare ? r.rdi : r.rsi;
   const bool any = r.rax == SYS_setns && kinds == 0;
-  const bool made = is_recorded(area) && (any || (kinds & CLONE_NEWNET) != 0) && keep_line();
+  return any || (kinds & CLONE_NEWNET) != 0;
+}
+
+long go_apart(ThreadArea& area) {
+  const bool made = is_recorded(area) && may_lead_away(area.registers) && keep_line();
   const long result = passed_on(area);
   if (made && failed(result)) drop_line();
   return result;
@@ -116,7 +121,8 @@ long call(ThreadArea& area, std::uint64_t behind) {
       return passed_on(area);
     case SYS_unshare:
     case SYS_setns:
-      return change_namespaces(area);
+    case SYS_landlock_restrict_self:
+      return go_apart(area);
     case SYS_umount2:
       return unmount_call(area);
     case SYS_unlink:

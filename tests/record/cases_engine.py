@@ -329,17 +329,26 @@ def killed_as_they_begin(box):
     check(b"without being recorded" not in done.stderr, f"{done.stderr!r}")
 
 
-def in_a_network_namespace_of_its_own(box):
-    """What starts there is recorded like what starts here: the recorder is reached by a connection that is kept."""
+def _where_the_recorder_has_no_name(box, *where):
     program = box.own("apart")
-    if box.run([program, "starts"]).returncode == 77:
-        raise Skip("no network namespace can be made here")
+    if box.run([program, "starts", *where]).returncode == 77:
+        raise Skip("this kernel has it not, or does not allow it here")
     for how in ("starts", "closes", "closes-all", "covers"):
-        done = box.record([program, how])
+        done = box.record([program, how, *where])
         equal(done.stdout, b"-1\n", f"{how}: what came to the program's own socket")
         tasks = box.report(COMPLETE)["tasks"]
         equal(sum(not task["thread"] for task in tasks), 3, f"{how}: processes")
         equal(sum(task["thread"] for task in tasks), 2, f"{how}: threads of the first one")
+
+
+def in_a_network_namespace_of_its_own(box):
+    """What starts there is recorded like what starts here: the recorder is reached by a connection that is kept."""
+    _where_the_recorder_has_no_name(box)
+
+
+def kept_to_its_own_abstract_sockets(box):
+    """By Landlock, as xz is from its version 5.8 on: the same."""
+    _where_the_recorder_has_no_name(box, "scoped")
 
 
 def system_calls_that_the_program_forbids_itself(box):
