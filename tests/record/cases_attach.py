@@ -203,6 +203,36 @@ def a_process_that_stands_still(box):
     _ends_as_ever(process)
 
 
+def a_process_that_is_frozen(box):
+    """By its control group, as containers are: it is refused, and goes on when it is thawed."""
+    with open("/proc/mounts", encoding="utf-8") as mounts:
+        places = [line.split()[1] for line in mounts if line.split()[2] == "cgroup2"]
+    group = os.path.join(places[0] if places else "/nowhere", f"hodo-test-{os.getpid()}")
+    try:
+        os.mkdir(group)
+    except OSError as error:
+        raise Skip(f"no control group can be made: {error}") from error
+    process = _started(box, [box.own("attached")])
+
+    def freeze(how):
+        with open(os.path.join(group, "cgroup.freeze"), "w", encoding="utf-8") as file:
+            file.write(how)
+
+    try:
+        with open(os.path.join(group, "cgroup.procs"), "w", encoding="utf-8") as file:
+            file.write(str(process.pid))
+        freeze("1")
+        wait_for(lambda: "frozen 1" in open(os.path.join(group, "cgroup.events"), encoding="utf-8").read(), "frozen")
+        _refused(box, str(process.pid), "frozen", "remedy")
+        freeze("0")
+        _goes_on(process)
+        _ends_as_ever(process)
+    finally:
+        process.kill()
+        process.wait()
+        os.rmdir(group)
+
+
 def refusals(box):
     """Each names the rule, and what to do."""
     process = _started(box, [box.own("attached")])

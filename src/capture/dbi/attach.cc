@@ -143,6 +143,9 @@ class Attaching {
     call_ = find_syscall(pid_);
     if (call_ == 0) return fail(ErrorCode::unsupported, "it has no system call in its code");
     for (const Found& one : found_) block_signals(one.tid, kAllButFaults);
+    const auto runs = comes_to_run(first(), call_, meanwhile_);
+    if (!runs) return gone();
+    if (!*runs) return std::unexpected(refusal_to_hold(pid_, EBUSY));
     const auto image = map(engine_.begin(), engine_.bytes(), PROT_READ | PROT_WRITE | PROT_EXEC,
                            MAP_FIXED_NOREPLACE);
     if (!image) return gone();

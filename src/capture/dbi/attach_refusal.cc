@@ -165,10 +165,12 @@ Error refusal_to_hold(pid_t pid, int error) {
     for (const pid_t tid : threads_of(pid)) {
       if (status_line(tid, "State").starts_with('D')) which = fmt::format(" (thread {})", tid);
     }
-    return {ErrorCode::io,
-            fmt::format("{} does not come to a stop{}: it waits in the kernel for a device, or in"
-                        " vfork for its child; remedy: try again",
-                        named(pid), which)};
+    return {
+        ErrorCode::io,
+        fmt::format("{} does not run, nor come to a stop{}: it waits in the kernel for a device,"
+                    " in vfork for its child, or its control group is frozen; remedy: try again,"
+                    " or thaw it",
+                    named(pid), which)};
   }
   if (error != EPERM && error != EACCES) {
     return {ErrorCode::io, fmt::format("{} cannot be held: {}", named(pid), std::strerror(error))};

@@ -72,6 +72,23 @@ bool can_be_made_again(const user_regs_struct& r) {
 // include/linux/errno.h
 constexpr int kRestartSys = 512, kRestartAlways = 513, kRestartNoHandler = 514, kRestartBlock = 516;
 
+// How long a thread may take to stop, and to run, on a machine that has much else to do.
+constexpr milliseconds kPatience{5000};
+
+// Lets it begin a system call next.
+bool ask_for_call(pid_t tid, std::uint64_t instruction, long number,
+                  const std::array<std::uint64_t, 6>& a) {
+  auto registers = registers_of(tid);
+  if (!registers) return false;
+  registers->rip = instruction;
+  registers->rax = static_cast<std::uint64_t>(number);
+  registers->orig_rax = ~0ULL;
+  registers->rdi = a[0], registers->rsi = a[1], registers->rdx = a[2];
+  registers->r10 = a[3], registers->r8 = a[4], registers->r9 = a[5];
+  registers->eflags = 0x202;
+  return set_registers(tid, *registers);
+}
+
 void detach(pid_t tid) { ptrace(PTRACE_DETACH, tid, nullptr, nullptr); }
 
 // `copy` is process_vm_readv or process_vm_writev.
@@ -282,20 +299,36 @@ bool to_next_call(pid_t tid) {
 
 std::optional<long> make_call(pid_t tid, std::uint64_t instruction, long number,
                               std::array<std::uint64_t, 6> a) {
-  auto registers = registers_of(tid);
-  if (!registers) return std::nullopt;
-  registers->rip = instruction;
-  registers->rax = static_cast<std::uint64_t>(number);
-  registers->orig_rax = ~0ULL;
-  registers->rdi = a[0], registers->rsi = a[1], registers->rdx = a[2];
-  registers->r10 = a[3], registers->r8 = a[4], registers->r9 = a[5];
-  registers->eflags = 0x202;
-  if (!set_registers(tid, *registers) || !to_next_call(tid) || !to_next_call(tid)) {
+  if (!ask_for_call(tid, instruction, number, a) || !to_next_call(tid) || !to_next_call(tid)) {
     return std::nullopt;
   }
-  registers = registers_of(tid);
+  const auto registers = registers_of(tid);
   if (!registers) return std::nullopt;
   return static_cast<long>(registers->rax);
+}
+
+std::optional<bool> comes_to_run(pid_t tid, std::uint64_t instruction, const Meanwhile& meanwhile) {
+  if (!ask_for_call(tid, instruction, SYS_getpid, {})) return std::nullopt;
+  if (ptrace(PTRACE_SYSCALL, tid, nullptr, nullptr) != 0) return std::nullopt;
+  Patience patience(meanwhile);
+  const auto deadline = Clock::now() + kPatience;
+  Waited got = look_for(tid);
+  while (got.state == Waited::nothing && Clock::now() < deadline) {
+    patience.wait();
+    got = look_for(tid);
+  }
+  std::optional<int> status = got.status;
+  if (got.state == Waited::nothing) {
+    ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    status = wait_for(tid, meanwhile);
+  }
+  if (got.state == Waited::gone || !status || !WIFSTOPPED(*status)) return std::nullopt;
+  if (WSTOPSIG(*status) == kSyscallStop) {
+    if (!to_next_call(tid)) return std::nullopt;
+    return true;
+  }
+  if (*status >> 16 == 0) syscall(SYS_tkill, tid, WSTOPSIG(*status));
+  return got.state != Waited::nothing;
 }
 
 std::uint64_t find_syscall(pid_t pid) {
@@ -335,7 +368,7 @@ Urgent::~Urgent() {
 }
 
 int HeldThreads::hold(pid_t pid, const Meanwhile& meanwhile) {
-  constexpr milliseconds kPatience{5000}, kBetween{20};
+  constexpr milliseconds kBetween{20};
   const auto deadline = Clock::now() + kPatience;
   for (;;) {
     bool stopped = true;

@@ -91,6 +91,10 @@ bool run_to(pid_t tid, std::uint64_t rip, const Meanwhile& meanwhile);
 // registers are not restored.
 std::optional<long> make_call(pid_t tid, std::uint64_t instruction, long number,
                               std::array<std::uint64_t, 6> arguments);
+// Whether the thread runs when it is let: in a frozen control group (cgroup v2) it can be held, and
+// does nothing. Makes a system call, at `instruction`, that changes nothing; its registers are not
+// restored. Nullopt: it has ended.
+std::optional<bool> comes_to_run(pid_t tid, std::uint64_t instruction, const Meanwhile& meanwhile);
 // From one system call to the next stop, before or behind it. False: it has ended.
 bool to_next_call(pid_t tid);
 
