@@ -3,6 +3,9 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "leave.h"
 #include "signal_actions.h"
 #include "sys.h"
@@ -28,6 +31,14 @@ bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::
     return true;
   }
   return false;
+}
+
+void drop_held_fault(ThreadArea& area, unsigned number) {
+  change_mask(SIG_BLOCK, kFaults);
+  auto* const end = std::end(area.held_faults);
+  const auto is_it = [number](const ThreadArea::HeldFault& one) { return one.number == number; };
+  std::fill(std::remove_if(std::begin(area.held_faults), end, is_it), end, ThreadArea::HeldFault());
+  change_mask(SIG_UNBLOCK, kFaults);
 }
 
 void give_held_faults_to_kernel(ThreadArea& area) {

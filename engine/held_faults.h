@@ -13,6 +13,9 @@ namespace hodo::engine {
 // now. `mask`: what the kernel blocks where the signal came.
 bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::uint64_t mask);
 
+// It is ignored from here on: what waits of it is dropped. That of other threads is not.
+void drop_held_fault(ThreadArea& area, unsigned number);
+
 // From here on those that are kept wait in the kernel, which blocks them until the next mask is
 // set.
 void give_held_faults_to_kernel(ThreadArea& area);

@@ -110,6 +110,9 @@ long sigaction_call(ThreadArea& area) {
       install_action(static_cast<unsigned>(number), wanted);
     }
   }
+  if (to != 0 && wanted.handler == kIgnore && is_fault(static_cast<unsigned>(number))) {
+    drop_held_fault(area, static_cast<unsigned>(number));
+  }
   set_mask(mask);
   if (old != 0 && !write_program(old, &before, sizeof before)) return -EFAULT;
   return 0;

@@ -183,6 +183,15 @@ static void sent_while_blocked(void) {
   came = 0;
 
   sigprocmask(SIG_BLOCK, &fault, NULL);
+  raise(SIGFPE);
+  raise(SIGSEGV);
+  set(SIGSEGV, SIG_IGN, 0);
+  set(SIGSEGV, &note, 0);
+  sigpending(&pending);
+  printf(", ignored: %d %d", sigismember(&pending, SIGSEGV), sigismember(&pending, SIGFPE));
+  set(SIGFPE, SIG_IGN, 0);
+  set(SIGFPE, SIG_DFL, 0);
+
   if (fork() == 0) {
     usleep(20000);
     kill(getppid(), SIGSEGV);
