@@ -96,7 +96,7 @@ struct FpSoftware {
   std::uint64_t features;
 };
 inline constexpr std::size_t kFxBytes = 512;
-inline constexpr std::size_t kFxMxcsr = 24;
+inline constexpr std::size_t kFxMxcsr = 24, kFxX87Place = 8;
 
 // A signal that came where it could not be delivered at once.
 struct WaitingSignal {

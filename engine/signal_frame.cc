@@ -6,6 +6,7 @@
 #include "glue.h"
 #include "keys.h"
 #include "program_memory.h"
+#include "signal_place.h"
 #include "trap_flag.h"
 
 namespace hodo::engine {
@@ -52,6 +53,14 @@ void clear_fp(const KernelContext& context, std::size_t bytes) {
     }
     std::memcpy(state + kFxBytes, &used, sizeof used);  // XSTATE_BV
   }
+}
+
+// Where the x87 unit's last instruction stands, of which SIGFPE may tell, is a copy in the cache.
+void name_x87_place(const KernelContext& context) {
+  if (context.fp_state == 0) return;
+  auto& place = *reinterpret_cast<std::uint64_t*>(context.fp_state + kFxX87Place);
+  InsnPlace insn;
+  if (place_of(place) == Place::cache && find_insn_locked(place, insn)) place = insn.ip;
 }
 
 void load_context(const ThreadArea& area, KernelContext& context) {
@@ -138,6 +147,8 @@ bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSigna
   frame.context.mask = mask;
   frame.context.fp_state = fp == 0 ? 0 : fp_at;
   frame.info = signal.info;
+  frame.context.old_mask = mask;
+  name_x87_place(context);
   if (!write_program(fp_at, reinterpret_cast<const void*>(context.fp_state), fp) ||
       !write_program(at, &frame, sizeof frame)) {
     return false;
