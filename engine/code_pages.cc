@@ -25,7 +25,7 @@ constexpr unsigned kPatience = 64;      // writes to a page before its fragments
 constexpr std::size_t kMostPages = 64;  // that one fragment may depend on
 
 struct Dependent {
-  std::uint64_t ip;
+  std::uint64_t ip, bytes;  // bytes: 0 where it is not checked
   std::uint8_t* head;
   Dependent* next;
 };
@@ -237,14 +237,30 @@ void begin_fragment() {
   touched_count = 0;
 }
 
-void end_fragment(std::uint64_t ip, std::uint8_t* head) {
+void end_fragment(std::uint64_t ip, std::uint64_t bytes, std::uint8_t* head) {
   translating = false;
   for (std::size_t i = 0; i < touched_count; ++i) {
     CodePage* code = find_page(touched[i]);
     Dependent* one = dependent_pool.take();
-    *one = {ip, head, code->dependents};
+    *one = {ip, bytes, head, code->dependents};
     code->dependents = one;
   }
+}
+
+void drop_other_fragments(std::uint64_t start, std::uint64_t bytes, const std::uint8_t* head) {
+  each_page(start, bytes, [&](std::uint64_t, CodePage& code) {
+    for (Dependent** at = &code.dependents; *at != nullptr;) {
+      Dependent* const one = *at;
+      const bool overlaps = one->ip < start + bytes && start < one->ip + one->bytes;
+      if (!overlaps || one->head == head) {
+        at = &one->next;
+        continue;
+      }
+      *at = one->next;
+      drop_fragment(one->ip, one->head);
+      dependent_pool.give(one);
+    }
+  });
 }
 
 bool guards_pages() { return __atomic_load_n(&guarded_count, __ATOMIC_RELAXED) != 0; }

@@ -32,7 +32,12 @@ bool modifies_itself(std::uint64_t ip);
 std::uint32_t protection_of(std::uint64_t address);
 
 void begin_fragment();
-void end_fragment(std::uint64_t ip, std::uint8_t* head);
+// `bytes`: of its code, if it is checked.
+void end_fragment(std::uint64_t ip, std::uint64_t bytes, std::uint8_t* head);
+// Drops the checked fragments that have any of these bytes, but for the one at `head`. Where the
+// recorder was told that they changed, one that runs again since they have been put back would not
+// tell it so.
+void drop_other_fragments(std::uint64_t start, std::uint64_t bytes, const std::uint8_t* head);
 
 // Whether any page is write-protected here. Without the lock.
 bool guards_pages();

@@ -11,8 +11,8 @@ namespace hodo::engine {
 
 // All of these need the lock, and do nothing where there is no recorder.
 
-// These bytes have been translated and may run from now on.
-void report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes);
+// These bytes have been translated and may run from now on. True: the recorder knew others there.
+bool report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes);
 // The files whose code the program has mapped since the last time. `unwritten`: nobody has had the
 // right to write to what has come.
 void report_files(ThreadArea& area, bool unwritten);

@@ -141,17 +141,23 @@ class Translator {
     map_.end(code_end_);
   }
 
-  // Tells the recorder which code has been translated.
-  void report() const {
+  // Tells the recorder which code has been translated. True: it knew other code there.
+  bool report() const {
     ThreadArea& area = current_area();
     for (unsigned i = 0; i < piece_count_; ++i) count_translated(pieces_[i].end - pieces_[i].start);
+    bool others = false;
     for (unsigned i = 0; i < piece_count_; ++i) {
-      report_code(area, pieces_[i].start, pieces_[i].end - pieces_[i].start);
+      const Piece& piece = pieces_[i];
+      others = report_code(area, piece.start, piece.end - piece.start) || others;
     }
-    if (told_ == nullptr) return;
+    if (told_ == nullptr) return others;
     const std::uint32_t count = reports();
     std::memcpy(told_, &count, sizeof(count));
+    return others;
   }
+
+  // Of the code, in one piece, that it compares before it runs; 0: it does not.
+  std::uint64_t checked_bytes(std::uint64_t ip) const { return checked_ ? end_ - ip : 0; }
 
   // The head of a fragment that may be dropped while threads run there.
   void make_patchable(std::uint64_t ip) {
@@ -485,16 +491,20 @@ namespace {
 // `before`: writes what lies before the head, and returns where that is entered.
 template <class Before>
 Fragment translate(std::uint64_t ip, Before before) {
-  Translator translator(ip);
   Fragment made;
-  begin_fragment();
-  readable_bytes(ip);
-  made.landing = before(translator);
-  translator.make_patchable(ip);
-  made.head = translator.at();
-  translator.body(ip);
-  end_fragment(ip, made.head);
-  translator.report();
+  std::uint64_t replaced = 0;  // bytes
+  {
+    Translator translator(ip);
+    begin_fragment();
+    readable_bytes(ip);
+    made.landing = before(translator);
+    translator.make_patchable(ip);
+    made.head = translator.at();
+    translator.body(ip);
+    end_fragment(ip, translator.checked_bytes(ip), made.head);
+    if (translator.report()) replaced = translator.checked_bytes(ip);
+  }
+  if (replaced != 0) drop_other_fragments(ip, replaced, made.head);  // needs the room that is left
   return made;
 }
 

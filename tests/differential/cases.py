@@ -12,12 +12,12 @@ class Case:
         self.name = name
         self.command = command
         self.status = 0
-        self.cut = self.varies = False
+        self.cut = self.engine = self.varies = False
         for option in options.split():
             key, _, value = option.partition("=")
             if key == "status":
                 self.status = int(value)
-            elif key in ("cut", "varies"):
+            elif key in ("cut", "engine", "varies"):
                 setattr(self, key, True)
             else:
                 raise ValueError(f"{name}: unknown option {option}")
