@@ -114,6 +114,7 @@ class TextTarget final : public EdgeRule {
     const bool memory = edge.to.kind == End::Kind::no_file;
     if (!memory && (!edge.to.known() || lie_together(edge.from, edge.to))) return std::nullopt;
     if (is_as_meant(edge, memory || edge.to.kept, locator)) return std::nullopt;
+    if (!memory && is_in_interpreter(edge)) return std::nullopt;
     std::string reason = "memory with other code is where what is meant should be";
     if (!memory) {
       reason = edge.to.module == edge.from.module
@@ -136,6 +137,18 @@ class TextTarget final : public EdgeRule {
     const std::size_t size =
         std::min({kPage - edge.to.address % kPage, there.size(), meant.size()});
     return size != 0 && std::ranges::equal(meant.first(size), there.first(size));
+  }
+
+  // A program that is linked against its interpreter, as klibc's are: neither moves, and the
+  // program itself has nothing there.
+  static bool is_in_interpreter(const Edge& edge) {
+    const auto stays = [](const End& end) {
+      return end.module->elf().type == image::ElfType::exec && end.address == end.vaddr;
+    };
+    const image::Elf& program = edge.from.module->elf();
+    return stays(edge.from) && stays(edge.to) && !program.interpreter.empty() &&
+           text::file_name(program.interpreter) == text::file_name(edge.to.path) &&
+           edge.from.module->bytes(edge.to.vaddr).empty();
   }
 
   static std::uint64_t meant_place(const Edge& edge) {
