@@ -279,6 +279,12 @@ bool is_libc(const text::Module& module) {
          name.starts_with("ld-musl") || is_dynamic_linker(module);
 }
 
+bool is_static_program(const text::Module& module) {
+  const image::Elf& elf = module.elf();
+  return elf.entry != 0 && elf.interpreter.empty() && module.soname().empty() &&
+         module.needed().empty() && !is_libc(module);
+}
+
 bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name) {
   if (module.has(vaddr, text::kPlt)) return module.callee_name(vaddr) == name;
   return std::ranges::any_of(module.names_at(vaddr),

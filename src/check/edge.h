@@ -45,6 +45,9 @@ bool is_dynamic_linker(const text::Module& module);
 bool demangles(const End& end);
 // By DT_SONAME: the C library of glibc or musl, or their dynamic linkers.
 bool is_libc(const text::Module& module);
+// A program in which all that it calls is linked, the C library and its part of the dynamic linker
+// among it.
+bool is_static_program(const text::Module& module);
 // The function there has the name. A stub of that name counts: in a program that does not move, the
 // address of a function of another file is that of its stub (psABI, "Function Addresses").
 bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name);

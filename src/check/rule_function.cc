@@ -41,7 +41,7 @@ class CallFunction final : public EdgeRule {
     }
     // Jumps that change the stack are the return model's; what the linker fills is
     // plt.redirected's.
-    if (edge.from.has(text::kSwitchesStack | text::kPlt)) return std::nullopt;
+    if (edge.from.has(text::kSwitchesStack) || is_stub_of_linker(edge.from)) return std::nullopt;
     if (edge.from.module->slot_of(edge.from.vaddr) != nullptr) return std::nullopt;
     if ((edge.facts & kFromResolver) != 0) return std::nullopt;
     if (!reached_through_pointer(edge).empty()) return std::nullopt;  // that is call.sensitive's
@@ -66,6 +66,12 @@ class CallFunction final : public EdgeRule {
   }
 
  private:
+  // Slots of static programs are in no table of relocations that the file tells of.
+  static bool is_stub_of_linker(const End& from) {
+    if (!from.has(text::kPlt)) return false;
+    return from.module->is_through_chosen(from.vaddr) || !is_static_program(*from.module);
+  }
+
   // Returns that go where the text put the target, as retpolines, are indirect calls, too.
   static bool is_by_pointer(const Edge& edge) {
     const BranchKind kind = edge.branch.kind;
@@ -85,11 +91,12 @@ class CallFunction final : public EdgeRule {
   }
 
   // Whether any file of the process may know where the function is: it is given the address under
-  // one of its names, or asks for some by dlsym; and libc finds functions of other files by names
-  // of its own.
+  // one of its names, or asks for some by dlsym; and libc, also in a static program, finds
+  // functions of other files by names of its own.
   static bool is_asked_for(const Edge& edge, Locator& locator) {
     const bool own = edge.from.module == edge.to.module;
-    if (!own && is_libc(*edge.from.module)) return true;
+    const text::Module& caller = *edge.from.module;
+    if (!own && (is_libc(caller) || is_static_program(caller))) return true;
     const auto names = edge.to.module->names_at(edge.to.vaddr);
     for (const session::MappedFile& file : locator.regions().files(edge.space, edge.branch.time)) {
       const text::Module* module =

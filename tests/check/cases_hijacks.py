@@ -63,6 +63,15 @@ def without_names(tool):
     equal((rules_of(result), len(result["findings"]), status), ({"return.target"}, 1, FOUND), "rules")
 
 
+def slot_of_static(tool):
+    """A slot of a function that a static program chooses for itself leads to one that nothing points to."""
+    data, output = tool.record([os.path.join(tool.programs, "static_program"), "slot"])
+    equal("reached" in output, True, "the hijack reached its end")
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({"call.function"}, FOUND), "rules, status")
+    equal("untaken" in symbols_of(result["findings"][0]), True, "the function")
+
+
 def memory_over_text(tool):
     """Code in no file that the program itself made, where its own text should be."""
     data, output = tool.record([os.path.join(tool.programs, "hijacks"), "memory-over-text"])
@@ -200,7 +209,7 @@ def large_model(tool):
 
 def cases():
     out = {"table": sums, "without-names": without_names, "large-model": large_model, "copied-stack": copied_stack,
-           "memory-over-text": memory_over_text, "preloaded": preloaded}
+           "slot-of-static": slot_of_static, "memory-over-text": memory_over_text, "preloaded": preloaded}
     for form, first, others, rules, windows in forms():
         for program, suffix in (("hijacks", ""), ("hijacks_32", "_32")):
             if suffix and form in ONLY_64:
