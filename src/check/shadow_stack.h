@@ -19,7 +19,8 @@
 //   interruption    a return behind POPF, to where a handler put a call in between.
 //   other stacks    such a jump or return (swapcontext and its like) to the place where another
 //                   stack of this thread was left, or to a function's start, which begins a new
-//                   stack, or goes on in a call that is open. A jump to a label of the switching code leaves it to the next return. A
+//                   stack, or goes on in a call that is open, or where a signal interrupted one
+//                   of them (a handler's context). A jump to a label of the switching code leaves it to the next return. A
 //                   stack that began so ends with a return to a function's start (__start_context).
 //                   A function that a jump led to may lie on top of a stack that was left, and
 //                   returns there, or throws there (Boost's ontop_fcontext). What is open behind
@@ -247,6 +248,7 @@ class ShadowStack {
   bool resume_stack(std::uint64_t to, PathFacts facts);
   bool resume_behind_gap(std::uint64_t to, PathFacts facts, const Landings& landings);
   bool split_stack(std::uint64_t to, PathFacts facts);
+  bool resume_handled(std::uint64_t to);
   void leave_above(std::size_t depth);
   bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);

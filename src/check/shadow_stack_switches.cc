@@ -106,6 +106,25 @@ void ShadowStack::leave_above(std::size_t depth) {
   cut(depth);
 }
 
+// Goes on where a signal interrupted some stack, by the context that its handler was given: the
+// handler and what it called are over. The innermost handler of those that fit.
+bool ShadowStack::resume_handled(std::uint64_t to) {
+  const auto fits = [to](const Frame& f) { return f.signal && f.address == to; };
+  const auto handles = [&](const Stack& stack) { return std::ranges::any_of(stack.frames, fits); };
+  if (!handles(current_)) {
+    const auto found = std::find_if(parked_.rbegin(), parked_.rend(), handles);
+    if (found == parked_.rend()) return false;
+    Stack next = std::move(*found);
+    parked_.erase(std::next(found).base());
+    park();
+    current_ = std::move(next);
+  }
+  std::size_t depth = current_.frames.size() - 1;
+  while (!fits(current_.frames[depth])) --depth;
+  cut(depth);
+  return true;
+}
+
 // Whether some handler may not have ended yet, on whatever stack: what a sigreturn needs.
 bool ShadowStack::may_end_handler(PathFacts facts, const Landings* landings) const {
   const auto handles = [](const Stack& stack) {
@@ -119,6 +138,7 @@ bool ShadowStack::may_end_handler(PathFacts facts, const Landings* landings) con
 ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
                                             const Landings* landings) {
   if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
+  if ((facts & kToFunction) == 0 && resume_handled(to)) return std::nullopt;
   if ((facts & kToReturnSite) != 0 && split_stack(to, facts)) return std::nullopt;
   if (landings != nullptr && resume_behind_gap(to, facts, *landings)) return std::nullopt;
   if ((facts & kToLabel) != 0 && landings != nullptr &&

@@ -22,7 +22,7 @@ ONLY_64 = {
     "jumped-untaken", "behind-nop", "behind-start-inside", "behind-start-of-another",
     "to-handler", "to-handler-of-open", "label-in-table-of-another", "context-to-untaken", "context-to-global", "kernel-page-hooked", "handler-to-untaken", "handler-to-label",
     "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
-    "context-behind-code", "label-of-interrupted", "behind-slot-elsewhere",
+    "context-behind-code", "context-of-handler", "label-of-interrupted", "behind-slot-elsewhere",
     # Of hijacks_bare.h.
     "to-joined-handler", "bare-inside", "behind-label-to-open-call", "behind-label-inside", "label-by-distance",
     "label-by-distance-inside",

@@ -45,6 +45,25 @@ TEST_F(Stack, ASwitchToASigreturnNeedsAHandler) {
   EXPECT_EQ(switches(kToRestorer), "") << "a handler is open";
 }
 
+// setcontext() with what the kernel gave a handler: at once, and from another stack.
+TEST_F(Stack, AHandlersContextLeadsToWhatWasInterrupted) {
+  calls({1, 2});
+  interrupted(77);
+  calls({3});
+  const ShadowStack before = stack;
+  EXPECT_EQ(ret(78, kFromSwitch), "impossible");
+  stack = before;
+  EXPECT_EQ(ret(77, kFromSwitch), "");
+  EXPECT_EQ(ret(2), "");
+  stack = before;
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  EXPECT_EQ(ret(77, kFromSwitch), "");
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(1), "");
+}
+
 TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
   calls({1});
   for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {

@@ -668,6 +668,7 @@ int main(int argc, char** argv) {
       {"argument-elsewhere", argument_elsewhere},
       {"check-skipped", skips_a_check},
       {"context-behind-code", context_behind_code},
+      {"context-of-handler", context_of_handler},
       {"label-of-interrupted", label_of_interrupted},
       {"behind-slot-elsewhere", behind_slot_elsewhere},
       {"to-joined-handler", to_joined_handler},

@@ -580,6 +580,24 @@ void context_behind_code() {
   swapcontext(&main_context, &coroutines[0]);
 }
 
+// The context that a handler was given, and by which it ends, leads elsewhere.
+void leave_by_context(int, siginfo_t*, void* context) {
+  static ucontext_t forged;
+  getcontext(&forged);
+  const fpregset_t words = forged.uc_mcontext.fpregs;  // the kernel's are not behind its context
+  forged.uc_mcontext = static_cast<ucontext_t*>(context)->uc_mcontext;
+  forged.uc_mcontext.fpregs = words;
+  forged.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(inside(host_call));
+  setcontext(&forged);
+}
+void context_of_handler() {
+  struct sigaction action{};
+  action.sa_sigaction = leave_by_context;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
+}
+
 // --- a handler that goes on in what it interrupted, and an address that the text adds to ---
 
 // A function that is interrupted and has a label, to which a handler jumps on a stack that it was
