@@ -218,9 +218,10 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
 // The recorder opens a file that is gone by way of the process, if it may. Of small ones, as are
 // made for closures, all is sent, of the time of the mapping, as the recorder does it: then it is
 // code without a file.
+bool is_small(const Mapping& mapping) { return mapping.end - mapping.start <= 64 * kPage; }
+
 void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) {
-  constexpr std::uint64_t kMost = 64 * kPage;
-  if (mapping.end - mapping.start > kMost) return;
+  if (!is_small(mapping)) return;
   for (std::uint64_t at = mapping.start; at < mapping.end; at += kPage) {
     const Page* const known = reported.find(at);
     if (known != nullptr && known->kept != nullptr) continue;  // code that was made
@@ -248,7 +249,9 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   const std::uint64_t time = send_mapping(area, where, path);
   told_files[told_file_count++ % std::size(told_files)] = mapping.inode;
   if (!path.ends_with(" (deleted)")) return;
-  if (!mapping.shared && !path.starts_with("/memfd:")) hold_told_files();
+  // Of memory it takes the end of the process to lose it.
+  const bool memory = path.starts_with("/memfd:");
+  if (!mapping.shared && (!memory || !is_small(mapping))) hold_told_files();
   send_deleted(area, mapping, time);
 }
 
