@@ -124,10 +124,14 @@ class CodeOutside final : public EdgeRule {
     // Once where it is entered; what happens inside follows from that.
     const End& from = edge.branch.kind == BranchKind::begin ? edge.led_from : edge.from;
     if (from.outside() && rule_of(from) == id()) return std::nullopt;
+    const std::string process = fmt::format("space {}", edge.space);
+    if (lies_apart(edge.to) && is_begun_by_linker(edge) && jit_ != Jit::allow) {
+      return Verdict{.reason = "the dynamic linker began code that is in no file",
+                     .cause = process};
+    }
     if (is_unknown(edge.to, edge, locator) && locator.awaits_maker(edge.to)) {
       return Verdict{.awaits_maker = true};
     }
-    const std::string process = fmt::format("space {}", edge.space);
     const std::string maker = maker_of(edge.to, edge.space, edge.branch.time, locator, jit_);
     if (!maker.empty()) {
       return Verdict{.grade = jit_ == Jit::report ? Grade::unusual : Grade::explained,
@@ -160,6 +164,14 @@ class CodeOutside final : public EdgeRule {
   }
 
  private:
+  // A program or library in a file of memory, as no generator makes it; the linker may only return
+  // to what one made.
+  static bool is_begun_by_linker(const Edge& edge) {
+    const BranchKind kind = edge.branch.kind;
+    const bool calls = kind == BranchKind::icall || kind == BranchKind::ijmp;
+    return calls && edge.from.known() && is_dynamic_linker(*edge.from.module);
+  }
+
   // Shellcode does not know where the C library's functions are.
   bool asks_kernel(const Edge& edge, Locator& locator) const {
     const BranchKind kind = edge.branch.kind;

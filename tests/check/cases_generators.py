@@ -9,7 +9,7 @@ from harness import CLEAN, FOUND, Skip, equal, rules_of
 FORMS = {
     "none": False, "own-mapping": True, "own-rights": True, "own-place": True, "of-thread": True, "of-parent": True,
     "closure": True, "taken": True, "written": False, "made": False, "made-by-thread": False, "made-to-call": True,
-    "in-file": True,
+    "in-file": True, "library-in-memory": True,
 }  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def form(tool, name, found):
     expected = ({"code.unknown"}, FOUND) if found else (set(), CLEAN)
     equal((rules_of(result), status), expected, "rules, status")
     equal(result["explained"], 1, "explained findings: of the process, all that was made")
-    if found and name not in ("closure", "in-file"):
+    if found and name not in ("closure", "in-file", "library-in-memory"):
         equal("beside_generator made executable" in result["findings"][0]["reason"], True, "the reason")
 
 

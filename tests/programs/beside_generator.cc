@@ -146,6 +146,20 @@ void closure() {
   run(page);
 }
 
+// A library that no file has: a copy of PCRE2's own.
+void library_in_memory() {
+  Dl_info info{};
+  void* const pcre = dlopen("libpcre2-8.so.0", RTLD_NOW);
+  if (dladdr(dlsym(pcre, "pcre2_compile_8"), &info) == 0) return;
+  const int from = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+  const int memory = memfd_create("library", 0);
+  char bytes[4 * kPage];
+  for (ssize_t got; (got = read(from, bytes, sizeof bytes)) > 0;) {
+    if (write(memory, bytes, static_cast<std::size_t>(got)) != got) return;
+  }
+  if (dlopen(("/proc/self/fd/" + std::to_string(memory)).c_str(), RTLD_NOW) == nullptr) _exit(1);
+}
+
 // Has PCRE2 make code, and runs that.
 bool generate() {
   void* const pcre = dlopen("libpcre2-8.so.0", RTLD_NOW);
@@ -174,6 +188,7 @@ int main(int argc, char** argv) {
       {"none", nothing},
       {"own-mapping", own_mapping},
       {"in-file", in_file},
+      {"library-in-memory", library_in_memory},
       {"own-rights", own_rights},
       {"own-place", own_place},
       {"of-thread", of_thread},
