@@ -199,14 +199,18 @@ void begin_anew(ThreadArea& self) {
   leave_cache(self);
 }
 
-void begin_anew_after(const ThreadArea& killed, ThreadArea& self) {
-  if (!engine_lock.is_held_from(&killed)) return;
+void begin_anew_after_killed() {
   trap_heads(current);
   abandon_cache();
   abandon_translations();
   abandon_reports();
   mappings_changed();
-  begin_next(self);
+  begin_next(current_area());
+}
+
+void begin_anew_after(const ThreadArea& killed) {
+  if (!engine_lock.is_held_from(&killed)) return;
+  begin_anew_after_killed();
   engine_lock.release();
 }
 

@@ -26,8 +26,9 @@ std::uint32_t current_edition();
 // is in a system call.
 void begin_anew(ThreadArea& self);
 // `killed` shared this memory and is gone, by SIGKILL perhaps: if it held the lock, what it was
-// changing then is left alone from now on, and a new edition begins. `self` is in a system call.
-void begin_anew_after(const ThreadArea& killed, ThreadArea& self);
+// changing then is left alone from now on, and a new edition begins. The caller is in a system
+// call.
+void begin_anew_after(const ThreadArea& killed);
 
 // The lock, for as long as `area`'s thread looks for a place in the cache, or has one made, to go
 // on at. It stands in the current edition from then on, and no pointer into another one holds.

@@ -72,7 +72,10 @@ long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
 
 static long execute(ThreadArea& area) {
   const HandedOn faults(area);
-  return glue_syscall(&area);
+  area.executes = true;
+  const long result = glue_syscall(&area);
+  area.executes = false;
+  return result;
 }
 
 // The program is not to run on the engine.

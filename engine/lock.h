@@ -4,15 +4,23 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "sys.h"
 
 namespace hodo::engine {
 
+// Whether the thread whose block of memory this is has been killed; and with the lock in its place,
+// which it has held: what it was changing is left alone from now on.
+bool has_been_killed(std::uint64_t block);
+void begin_anew_after_killed();
+
 class Lock {
  public:
+  // Whoever holds it may have been killed without its memory, which a child in vfork has as well.
   void acquire() {
     const std::uint32_t me = holder(__builtin_frame_address(0));
     std::uint32_t found = 0;
@@ -22,8 +30,14 @@ class Lock {
       if (found == 0) {
         if (take(found, me | kWaitedFor)) return;
       } else if ((found & kWaitedFor) != 0 || take(found, found | kWaitedFor)) {
-        raw_syscall(SYS_futex, reinterpret_cast<long>(&word_), FUTEX_WAIT_PRIVATE,
-                    found | kWaitedFor);
+        const timespec a_while{.tv_sec = 0, .tv_nsec = 50'000'000};
+        found |= kWaitedFor;
+        const long woken = raw_syscall(SYS_futex, reinterpret_cast<long>(&word_),
+                                       FUTEX_WAIT_PRIVATE, found, reinterpret_cast<long>(&a_while));
+        if (woken == -ETIMEDOUT && has_been_killed(block_of(found)) &&
+            take(found, me | kWaitedFor)) {
+          return begin_anew_after_killed();
+        }
         found = __atomic_load_n(&word_, __ATOMIC_RELAXED);
       }
     }
@@ -45,6 +59,9 @@ class Lock {
 
   static std::uint32_t holder(const void* stack) {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(stack) >> kBlockBits) << 1;
+  }
+  static std::uint64_t block_of(std::uint32_t holder) {
+    return std::uint64_t{holder >> 1} << kBlockBits;
   }
   // Else `found` is what it is.
   bool take(std::uint32_t& found, std::uint32_t to) {

@@ -122,6 +122,7 @@ struct ThreadArea {
   bool used = false;        // by a thread that runs
   bool strict = false;      // it may read, write, end and return from handlers (seccomp)
   bool stopped = false;     // its process ends, and it goes no further
+  bool executes = false;    // is in execve
   bool waited_for = false;  // the parent stands still in vfork and gives the memory back
   // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the
   // signals it is to block.

@@ -168,6 +168,21 @@ bool runs_in_this_memory(std::int32_t tid) {
                      [tid](const ThreadArea* area) { return area->used && area->tid == tid; });
 }
 
+// Without the lock, which is what is waited for.
+bool has_been_killed(std::uint64_t block) {
+  const auto& thread = *reinterpret_cast<const ThreadArea*>(block);
+  const auto is_gone = [](const ThreadArea& one) {
+    return one.tid != 0 && raw_syscall(SYS_tgkill, one.pid, one.tid, 0) == -ESRCH;
+  };
+  // Who begins a namespace of processes has no numbers for those outside.
+  if (raw_syscall(SYS_getppid) == 0) return false;
+  if (is_gone(thread)) return true;
+  // Where another thread executes a program it gets the number of the first one, killed like all.
+  return std::any_of(areas, areas + area_count, [&](const ThreadArea* one) {
+    return one->executes && one->pid == thread.pid && one->tid != one->pid && is_gone(*one);
+  });
+}
+
 bool shares_memory(const ThreadArea& self) {
   const Locked locked;
   return std::any_of(areas, areas + area_count,
@@ -419,7 +434,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
     if (own_actions) free_actions(child.actions);
     if (child.waited_for) give_back(child.output);
     child.used = false;
-    if (child.waited_for) begin_anew_after(child, area);
+    if (child.waited_for) begin_anew_after(child);
   }
   return result;
 }
