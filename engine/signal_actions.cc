@@ -34,6 +34,10 @@ bool ends_by_default(unsigned number) {
   }
 }
 
+bool is_ended_by(unsigned number) {
+  return ends_by_default(number) && raw_syscall(SYS_getpid) != 1;
+}
+
 long kernel_action(unsigned number, const KernelAction* to, KernelAction* old) {
   return raw_syscall(SYS_rt_sigaction, number, reinterpret_cast<long>(to),
                      reinterpret_cast<long>(old), kSetBytes);
@@ -42,12 +46,15 @@ long kernel_action(unsigned number, const KernelAction* to, KernelAction* old) {
 long install_action(unsigned number, const KernelAction& wanted) {
   using namespace action;
   const bool ours = is_fault(number) || wanted.handler > kIgnore ||
-                    (wanted.handler == kDefault && ends_by_default(number));
+                    (wanted.handler == kDefault && is_ended_by(number));
   KernelAction to = wanted;
   if (ours) {
     to.handler = reinterpret_cast<std::uint64_t>(&engine_signal);
     to.flags = kSigInfo | kOnStack | kRestorer | kNoDefer |
                (wanted.flags & (kRestart | kNoChildStop | kNoChildWait));
+    const bool nothing =
+        wanted.handler == kIgnore || (wanted.handler == kDefault && !is_ended_by(number));
+    if (nothing) to.flags |= kRestart;
     to.restorer = reinterpret_cast<std::uint64_t>(&glue_restorer);
     to.mask = ~kFaults;
   }

@@ -15,6 +15,10 @@ inline constexpr std::size_t kSetBytes = 8;  // of the kernel's sets of signals
 inline bool is_fault(unsigned number) { return (signal_bit(number) & kFaults) != 0; }
 // Does the default action end the process?
 bool ends_by_default(unsigned number);
+// And this process, if somebody sends the signal? Not the first one of a namespace of processes
+// (SIGNAL_UNKILLABLE of the kernel): it gets none that it has no handler for, but by its own
+// faults.
+bool is_ended_by(unsigned number);
 // And may it write a core file then?
 bool writes_core(unsigned number);
 

@@ -68,7 +68,7 @@ std::optional<std::int32_t> own_receiver(const ThreadArea& area) {
 bool ends_process(const ThreadArea& area, unsigned number) {
   if (number < 1 || number > kSignals) return false;
   const Locked locked;
-  return area.actions->of[number].handler == kDefault && ends_by_default(number);
+  return area.actions->of[number].handler == kDefault && is_ended_by(number);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
   }
   const KernelAction wanted = action_on(area, signal);
   if (wanted.handler == kIgnore && !signal.raised) return false;
-  if (wanted.handler == kDefault && !signal.raised && !ends_by_default(signal.number)) return false;
+  if (wanted.handler == kDefault && !signal.raised && !is_ended_by(signal.number)) return false;
   trace_interruption(area, area.ip);
   const std::uint64_t before = (mask & ~kFaults) | area.blocked_faults;
   if (wanted.handler <= kIgnore) {

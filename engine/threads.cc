@@ -347,7 +347,11 @@ extern "C" void engine_child(ThreadArea* area) {
     engine_lock.release();  // the parent held it over the call, so that nothing was half done
     forget_other_threads(*area);
   }
-  if (area->handlers_are_gone) install_actions(*area);
+  // The first process of a namespace has other ones than its parent and its children:
+  // is_ended_by().
+  const bool is_other =
+      area->start == relay::Start::child && (area->parent_pid == 1 || raw_syscall(SYS_getpid) == 1);
+  if (area->handlers_are_gone || is_other) install_actions(*area);
   const bool thread = area->start == relay::Start::thread;
   begin_recording(*area, area->first_connection, area->start, area->parent_pid, area->parent_tid);
   if (thread) {

@@ -329,6 +329,16 @@ def killed_as_they_begin(box):
     check(b"without being recorded" not in done.stderr, f"{done.stderr!r}")
 
 
+def first_process_of_a_namespace(box):
+    """Signals that it has no handler for end neither it nor its recording."""
+    alone = box.run([box.own("first_process")])
+    if b": ffffffff" in alone.stdout:
+        raise Skip("no namespace of processes can be made here")
+    recorded = box.record([box.own("first_process")])
+    equal(recorded.stdout.split(b"\n"), alone.stdout.split(b"\n"), "output")
+    box.stats(COMPLETE)
+
+
 def _where_the_recorder_has_no_name(box, *where):
     program = box.own("apart")
     if box.run([program, "starts", *where]).returncode == 77:
