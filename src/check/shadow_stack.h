@@ -20,7 +20,7 @@
 //   other stacks    such a jump or return (swapcontext and its like) to the place where another
 //                   stack of this thread was left, or to a function's start, which begins a new
 //                   stack, or goes on in a call that is open, or where a signal interrupted one
-//                   of them (a handler's context). A jump to a label of the switching code leaves it to the next return. A
+//                   of them (a handler's context, or one that it exchanged for its own). A jump to a label of the switching code leaves it to the next return. A
 //                   stack that began so ends with a return to a function's start (__start_context).
 //                   A function that a jump led to may lie on top of a stack that was left, and
 //                   returns there, or throws there (Boost's ontop_fcontext). What is open behind
@@ -274,6 +274,7 @@ class ShadowStack {
                           const Landings* landings);
   Verdict put_by_handler(std::uint64_t to, std::uint64_t interrupted, PathFacts facts,
                          const Landings* landings);
+  bool take_turn(std::uint64_t to, std::uint64_t interrupted, PathFacts facts);
   bool is_of_open(std::uint64_t label, std::uint64_t interrupted, const Landings& landings) const;
   void keep_marks_of_handler();
 
@@ -287,6 +288,7 @@ class ShadowStack {
   // A guess was wrong: of the stacks that were left, one has gone on and is among them yet, another
   // is not known any more.
   bool mistaken_ = false;
+  bool takes_turns_ = false;  // a handler has exchanged the context of one stack for another's
   std::optional<Away> away_;
 };
 

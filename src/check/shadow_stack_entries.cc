@@ -33,8 +33,43 @@ ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, std::uint64_
   if (to == again && to != interrupted) return std::nullopt;
   keep_marks_of_handler();
   pop();
-  if (to == interrupted || (facts & kUnjudged) != 0) return std::nullopt;
+  if ((facts & kUnjudged) != 0) return std::nullopt;
+  if (to == interrupted) {
+    // Or another one goes on that was interrupted there.
+    takes_turns_ = takes_turns_ || std::ranges::any_of(current_.frames, [to](const Frame& f) {
+                     return f.supposed && f.address == to;
+                   });
+    if (takes_turns_) guess(facts);
+    return std::nullopt;
+  }
+  if ((facts & kToFunction) == 0 && take_turn(to, interrupted, facts)) return std::nullopt;
   return put_by_handler(to, interrupted, facts, landings);
+}
+
+// Threads of the program's own between which a handler exchanges contexts: what was interrupted now
+// waits, and what was interrupted at `to`, and left for a function that began another one, goes on.
+bool ShadowStack::take_turn(std::uint64_t to, std::uint64_t interrupted, PathFacts facts) {
+  const auto fits = [to](const Frame& f) { return f.supposed && f.address == to; };
+  const auto count = [&](const Stack& stack) { return std::ranges::count_if(stack.frames, fits); };
+  const auto found = std::ranges::find_if(parked_, count);
+  auto waiting = count(current_);
+  const bool on_top = waiting != 0;
+  for (const Stack& stack : parked_) waiting += count(stack);
+  if (waiting == 0) return false;
+  push({.address = interrupted, .signal = true, .supposed = true});
+  if (!on_top) {
+    Stack next = std::move(*found);
+    parked_.erase(found);
+    park();
+    current_ = std::move(next);
+  }
+  std::size_t depth = current_.frames.size() - 1;
+  while (!fits(current_.frames[depth])) --depth;
+  if (depth + 1 < current_.frames.size()) leave_above(depth + 1);
+  cut(depth);
+  if (waiting > 1) guess(facts);
+  takes_turns_ = true;
+  return true;
 }
 
 // Whether the label's function was interrupted there or has an open call, as far as those are
@@ -106,7 +141,7 @@ ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts,
   const std::optional<Away> away = std::exchange(away_, std::nullopt);
   if ((facts & kToImage) != 0 && (!away || to != away->resume)) {
     parked_.clear();
-    mistaken_ = false;
+    mistaken_ = takes_turns_ = false;
     reset(true);
     starting_ = true;
     return std::nullopt;

@@ -64,6 +64,31 @@ TEST_F(Stack, AHandlersContextLeadsToWhatWasInterrupted) {
   EXPECT_EQ(ret(1), "");
 }
 
+// By an exchange of the context that it was given, which tells nothing where both were interrupted
+// at one place.
+TEST_F(Stack, AHandlerTakesTurnsBetweenThreads) {
+  calls({1, 2});
+  interrupted(77);
+  EXPECT_EQ(sigreturn(kFunction, kToFunction), "");  // the first begins
+  calls({20});
+  interrupted(25);
+  EXPECT_EQ(sigreturn(kFunction, kToFunction), "");  // and the second
+  calls({30});
+  interrupted(35);
+  const ShadowStack before = stack;
+  EXPECT_EQ(sigreturn(26), "unexplained");
+  stack = before;
+  EXPECT_EQ(sigreturn(25), "");
+  EXPECT_EQ(ret(20), "");
+  interrupted(26);
+  EXPECT_EQ(sigreturn(35), "");
+  EXPECT_EQ(ret(30), "");
+  interrupted(36);
+  EXPECT_EQ(sigreturn(77), "");
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(1), "");
+}
+
 TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
   calls({1});
   for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
