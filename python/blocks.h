@@ -7,6 +7,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -31,7 +33,7 @@ class Blocks {
   Blocks(std::unique_ptr<session::Session> session, std::size_t block, Work work)
       : session_(std::move(session)),
         feed_(std::make_unique<Feed<Row>>(block)),
-        thread_([this, work = std::move(work)] { feed_->end(work(*feed_)); }) {}
+        thread_([this, work = std::move(work)] { feed_->end(within_memory(work)); }) {}
   ~Blocks() { close(); }
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
@@ -49,12 +51,12 @@ class Blocks {
       if (!rows.empty()) return array_of(std::move(rows));
     }
   }
-  // Ends the decoding; what was not taken is gone.
+  // Ends the decoding; what was not taken is gone. Several threads may.
   void close() {
     feed_->stop();
-    if (!thread_.joinable()) return;
     const pybind11::gil_scoped_release others;
-    thread_.join();
+    const std::scoped_lock one_by_one(closing_);
+    if (thread_.joinable()) thread_.join();
   }
   // Of what was decoded, as JSON; null before the end.
   std::string losses() const {
@@ -63,6 +65,16 @@ class Blocks {
   }
 
  private:
+  // What a thread throws and nobody catches ends the interpreter.
+  Result<session::Outcome> within_memory(const Work& work) {
+    try {
+      return work(*feed_);
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::no_space,
+                  "there is not enough memory for these rows; remedy: ask for a part or for "
+                  "smaller blocks, or let Python have more memory (ulimit -v)");
+    }
+  }
   [[noreturn]] void stop_iteration() {
     if (feed_->wanted() && !feed_->outcome()) raise(feed_->outcome().error(), session_->path());
     throw pybind11::stop_iteration();
@@ -79,6 +91,7 @@ class Blocks {
 
   std::unique_ptr<session::Session> session_;
   std::unique_ptr<Feed<Row>> feed_;
+  std::mutex closing_;
   std::thread thread_;
 };
 

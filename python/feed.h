@@ -24,6 +24,7 @@ class Feed {
 
   // For who makes them. False: nobody wants any more.
   bool add(const Row& row) {
+    if (filling_.empty()) filling_.reserve(size_);
     filling_.push_back(row);
     return filling_.size() < size_ || hand_over();
   }
@@ -67,7 +68,6 @@ class Feed {
     changed_.wait(lock, [&] { return stopped_ || ready_.size() < kMostReady; });
     if (!stopped_) ready_.push_back(std::move(filling_));
     filling_ = {};
-    filling_.reserve(stopped_ ? 0 : size_);
     changed_.notify_all();
     return !stopped_;
   }

@@ -69,7 +69,7 @@ void add_recording(py::module_& module) {
            py::arg("path"), py::kw_only(), py::arg("symfs") = "", py::arg("index") = true,
            py::arg("raw") = "", py::arg("images") = std::vector<std::string>(),
            py::arg("bits") = 64)
-      .def_property_readonly("path", &Recording::path)
+      .def_property_readonly("path", [](const Recording& self) { return py::bytes(self.path()); })
       .def("ask", &Recording::ask, py::arg("method"), py::arg("params"))
       .def(
           "branches",

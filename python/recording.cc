@@ -46,19 +46,25 @@ std::string Recording::ask(const std::string& method, const std::string& params)
     interrupted = interrupted || was_interrupted();
     return interrupted;
   }};
-  Result<serve::Json> answer{serve::Json()};
+  Result<std::string> answer{""};
   {
     const serve::Method* const known = serve::find_method(method);
     std::optional<serve::Turn> turn;
     if (known == nullptr || !known->beside) turn.emplace(*workspace_, method, asker);
-    if (!interrupted) answer = serve::ask(*workspace_, method, *given, true);
+    if (!interrupted) {
+      answer = serve::within_memory(*workspace_, [&]() -> Result<std::string> {
+        auto said = serve::ask(*workspace_, method, *given, true);
+        if (!said) return std::unexpected(said.error());
+        return serve::one_line(*said);
+      });
+    }
   }
   if (interrupted) {
     const pybind11::gil_scoped_acquire gil;
     throw pybind11::error_already_set();
   }
   if (!answer) raise(answer.error(), path());
-  return serve::one_line(*answer);
+  return std::move(*answer);
 }
 
 std::unique_ptr<session::Session> Recording::another() const {

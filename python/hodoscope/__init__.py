@@ -21,13 +21,19 @@ import operator
 import os
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Self, Sequence, Tuple, Type, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _hodo
 from ._hodo import Error
+
+__all__ = [
+    "ASYNC", "BRANCH_DTYPE", "Block", "Blocks", "CALL_DTYPE", "CallBlocks", "Error", "FAR", "Function", "IN_TX", "Json",
+    "KINDS", "MISPREDICTED", "Moment", "MomentLike", "NOBODY", "NOT_TAKEN", "OUTCOMES", "PathLike", "Process", "RESYNC",
+    "Recording", "TRACE_END", "Thread", "open",
+]
 
 __version__: str = _hodo.version
 
@@ -175,7 +181,7 @@ class Blocks:
     def __next__(self) -> Block:
         return self._blocks.__next__()
 
-    def __enter__(self) -> Blocks:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
@@ -249,7 +255,8 @@ class Recording:
                  raw: str = "", images: Sequence[str] = (), bits: int = 64) -> None:
         """symfs, raw, images, bits: as the commands' options of these names. index: one may be made, and kept."""
         self._core: Optional[_hodo.Recording] = _hodo.Recording(
-            os.fspath(path), symfs=os.fspath(symfs), index=index, raw=raw, images=list(images), bits=bits)
+            os.fsencode(path), symfs=os.fsencode(symfs), index=index, raw=raw,
+            images=[os.fsencode(image) for image in images], bits=bits)
 
     def __enter__(self) -> Recording:
         return self
@@ -269,7 +276,7 @@ class Recording:
 
     @property
     def path(self) -> str:
-        return self._open().path
+        return os.fsdecode(self._open().path)
 
     def ask(self, method: str, **params: Any) -> Json:
         """Any method of `hodo serve` (docs/serve.md)."""
@@ -363,10 +370,13 @@ class Recording:
 
     def calls(self, *, thread: Union[str, int, Thread, None] = None, pid: Optional[int] = None,
               block: int = 65536) -> CallBlocks:
-        """Every call, in blocks of CALL_DTYPE, in the order in which they ended; those that were still open last."""
+        """Every call, in blocks of CALL_DTYPE, in the order in which they ended; those that were still open last.
+        Calls that the compiler inlined are none of them; list() has those, too."""
         return CallBlocks(self._open().calls(thread=_named(thread), pid=_pid(pid), block=_whole("block", block, 2**63)))
 
 
-def open(path: PathLike = "hodo.data", **how: Any) -> Recording:  # noqa: A001: as every module that opens files
-    """Recording(path, **how)."""
-    return Recording(path, **how)
+def open(  # noqa: A001: as every module that opens files
+        path: PathLike = "hodo.data", *, symfs: PathLike = "", index: bool = True, raw: str = "",
+        images: Sequence[str] = (), bits: int = 64) -> Recording:
+    """The same as Recording."""
+    return Recording(path, symfs=symfs, index=index, raw=raw, images=images, bits=bits)

@@ -28,16 +28,16 @@ class CallBlocks:
 class Recording:
     def __init__(
         self,
-        path: str,
+        path: bytes,
         *,
-        symfs: str = ...,
+        symfs: bytes = ...,
         index: bool = ...,
         raw: str = ...,
-        images: list[str] = ...,
+        images: list[bytes] = ...,
         bits: int = ...,
     ) -> None: ...
     @property
-    def path(self) -> str: ...
+    def path(self) -> bytes: ...
     def ask(self, method: str, params: str) -> str: ...
     def branches(
         self,

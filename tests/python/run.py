@@ -232,6 +232,57 @@ def case_interrupts(case):
     check(recording.moment("start").branch == 0, "the recording cannot be asked any more")
 
 
+def case_closes(case):
+    """Several threads may close one iterator."""
+    with hodoscope.open(case.record("a.data")) as recording:
+        for _ in range(20):
+            blocks = recording.branches(block=1)
+            next(blocks)
+            closers = [threading.Thread(target=blocks.close, daemon=True) for _ in range(4)]
+            for closer in closers:
+                closer.start()
+            for closer in closers:
+                closer.join(30)
+                check(not closer.is_alive(), "close() does not end")
+
+
+def case_memory(case):
+    """What takes more memory than there is raises an error and leaves the interpreter running."""
+    program = """if True:
+        import hodoscope, resource, sys
+        recording = hodoscope.open(sys.argv[1], index=False)
+        with open("/proc/self/status") as file:
+            size = next(int(line.split()[1]) << 10 for line in file if line.startswith("VmSize"))
+        # Enough for a thread, but not for such a block.
+        resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20), resource.RLIM_INFINITY))
+        for rows in (recording.branches, recording.calls):
+            try:
+                rows(block=1 << 20).all()
+            except hodoscope.Error as error:
+                print(error.cause, error)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        print(recording.stats()["instructions"] > 0)
+    """
+    data = case.record("a.data")
+    done = subprocess.run([sys.executable, "-c", program, data], capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    check(done.returncode == 0 and len(lines) == 3 and lines[2] == "True", f"{done.returncode}: {done.stdout}{done.stderr}")
+    check(all(line.startswith("no_space ") for line in lines[:2]), lines)
+
+
+def case_names_of_files(case):
+    """A file's name need not be UTF-8."""
+    name = os.fsdecode(b"caf\xe9.data")
+    os.rename(case.record("a.data"), name)
+    with hodoscope.open(name) as recording:
+        check(recording.path == name and recording.stats()["instructions"] > 0, ascii(recording.path))
+        try:
+            recording.list("laef")
+            raise Failed("answered")
+        except hodoscope.Error as error:
+            check(str(error).startswith("caf\\xe9.data: no call"), ascii(str(error)))
+
+
 def examples_of_docs():
     """The text of docs/python.md, and its examples."""
     with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
@@ -264,17 +315,24 @@ def case_types(case):
                    "def longest(recording: hodoscope.Recording) -> int:\n"
                    "    return max(int(block['duration'].max()) for block in recording.calls())\n"
                    "def where(moment: hodoscope.Moment) -> str:\n"
-                   "    return moment.step('line').source_line\n")
+                   "    return moment.step('line').source_line\n"
+                   "def names(recording: hodoscope.Recording) -> list[str]:\n"
+                   "    try:\n"
+                   "        with recording.calls() as calls:\n"
+                   "            return [function.name for function in calls.functions()]\n"
+                   "    except hodoscope.Error as error:\n"
+                   "        return [error.cause]\n")
     with open("wrong.py", "w", encoding="utf-8") as file:
         file.write("import hodoscope\n"
                    "hodoscope.open().moment('crash').branch.upper()\n"
-                   "hodoscope.open().branches(lats=3)\n")
+                   "hodoscope.open().branches(lats=3)\n"
+                   "hodoscope.open(rwa='pt')\n")
     package = os.path.join(case.args.build, "python", "hodoscope")
     checked = [mypy, "--strict", "--cache-dir", os.path.join(case.args.build, "python", "mypy-cache")]  # NumPy's types take it seconds
     done = subprocess.run([*checked, "-p", "hodoscope"], capture_output=True, text=True, check=False,
                           env=dict(os.environ, MYPYPATH=os.path.dirname(package)))
     check(done.returncode == 0, done.stdout + done.stderr)
-    for name, errors in (("user.py", 0), ("wrong.py", 2)):
+    for name, errors in (("user.py", 0), ("wrong.py", 3)):
         done = subprocess.run([*checked, name], capture_output=True, text=True, check=False,
                               env=dict(os.environ, MYPYPATH=os.path.dirname(package)))
         check(done.stdout.count(" error: ") == errors, f"{name}: {done.stdout}{done.stderr}")

@@ -8,8 +8,10 @@
 // as there (info: start_ns is where it begins).
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "hodo/base/result.h"
@@ -38,6 +40,12 @@ const Method* find_method(std::string_view name);  // null: there is none
 // hold the turn already (`has_turn`).
 Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params,
                  bool has_turn = false);
+
+// What answering comes to, as text; belongs to who has the turn, or needs no recording. Errors: its
+// own; no_space: it takes more memory than there is. Then what it has left half done is not used
+// again: the recording is opened anew for the next question.
+Result<std::string> within_memory(Workspace& workspace,
+                                  const std::function<Result<std::string>()>& answer);
 
 // All methods: {"methods": [{"name", "summary", "params", "result"}]}.
 Json all_methods();
