@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMostListed = 5;
 constexpr std::size_t kLongestName = 200;   // of those that are compared letter by letter
 constexpr std::size_t kLongestShown = 100;  // with parameters and a template's arguments
+constexpr std::string_view kStub = "@plt";
 
 // Where the object's name ends, or npos: Rust's type that has no value is a '!', too, among
 // parameters and arguments; operator!() and operator!=() have one of their own.
@@ -66,11 +67,15 @@ bool FunctionName::means(std::string_view function, std::string_view object) con
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
   std::map<std::string, unsigned> near;
-  const std::string wanted = shortest(written);
+  const bool stub = written.ends_with(kStub);
+  const std::string wanted =
+      shortest(stub ? written.substr(0, written.size() - kStub.size()) : written);
   // In half of a short word a slip is none.
   const auto most =
       std::max<unsigned>(wanted.size() < 5 ? 1 : 2, static_cast<unsigned>(wanted.size()) / 3);
   for (const std::string& name : names) {
+    // Code that ran, but nothing that is called; a stub counts for its caller.
+    if (name == written || name.ends_with(kStub)) continue;
     const std::string bare = shortest(without_mark(name));
     if (bare.empty()) continue;  // code without a name
     if (bare.size() > kLongestName || wanted.size() > kLongestName) continue;

@@ -14,6 +14,23 @@ constexpr std::string_view kForms =
     "at:ADDRESS#N";
 constexpr std::size_t kNanosecondDigits = 9;
 
+// A moment that begins with a word, as it is written.
+struct Form {
+  std::string_view word;
+  std::string_view form;
+};
+constexpr Form kWordForms[] = {
+    {"crash", "crash or crash:PID"},
+    {"start", "start or start:THREAD"},
+    {"end", "end or end:THREAD"},
+    {"time", "time:NANOSECONDS"},
+    {"finding", "finding:N, with N from 1"},
+    {"call", "call:FUNCTION or call:FUNCTION#N, with N from 1"},
+    {"return", "return:FUNCTION or return:FUNCTION#N, with N from 1"},
+    {"line", "line:FILE:LINE or line:FILE:LINE#N, with LINE and N from 1"},
+    {"at", "at:ADDRESS or at:ADDRESS#N, with N from 1"},
+};
+
 template <class T>
 bool number(std::string_view text, T& value) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
@@ -125,6 +142,11 @@ std::string to_string(const Moment& moment) {
 Result<MomentSpec> parse_moment(std::string_view text) {
   MomentSpec out;
   if (parse(text, out)) return out;
+  const std::string_view word = text.substr(0, text.find(':'));
+  const Form* const meant = std::ranges::find(kWordForms, word, &Form::word);
+  if (meant != std::end(kWordForms)) {
+    return fail(ErrorCode::usage, fmt::format("'{}' is no moment: it is {}", text, meant->form));
+  }
   return fail(ErrorCode::usage, fmt::format("'{}' is no moment: {}", text, kForms));
 }
 

@@ -75,6 +75,11 @@ TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("parze", {"parse [a.c]", "main"}), "; did you mean 'parse [a.c]'?");
   EXPECT_EQ(suggestion("parse", {"main"}), "");
   EXPECT_EQ(suggestion("f", {""}), "");
+  // Stubs count for their callers; what has the very name is no answer either.
+  EXPECT_EQ(suggestion("getpid@plt", {"getpid@plt", "waitpid@plt", "getpid"}),
+            "; did you mean 'getpid'?");
+  EXPECT_EQ(suggestion("getpit", {"getpid@plt"}), "");
+  EXPECT_EQ(suggestion("[a+0x10]", {"[a+0x10]"}), "");
   // Half of a word of four letters is as good as another word.
   EXPECT_EQ(suggestion("nope", {"code", "notes", "hope"}), "; did you mean 'hope'?");
   EXPECT_EQ(suggestion("laef", {"leaf", "lead"}), "; did you mean 'leaf'?");

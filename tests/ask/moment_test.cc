@@ -94,5 +94,17 @@ TEST(Moment, refuses_what_is_none) {
   }
 }
 
+TEST(Moment, refusal_says_the_form_of_what_was_begun) {
+  const auto said = [](const char* text) {
+    const auto none = parse_moment(text);
+    return none ? "" : none.error().message;
+  };
+  EXPECT_EQ(said("call:f#0"),
+            "'call:f#0' is no moment: it is call:FUNCTION or call:FUNCTION#N, with N from 1");
+  EXPECT_EQ(said("crash:x"), "'crash:x' is no moment: it is crash or crash:PID");
+  EXPECT_NE(said("12.").find("a moment is THREAD:BRANCH"), std::string::npos);
+  EXPECT_NE(said("cal:f").find("call:FUNCTION#N, return:"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace hodo::ask
