@@ -110,7 +110,15 @@ std::string suggestion(const std::string& written, const std::vector<std::string
            fmt::format(" ({0}:{1}): its lines can be asked for, as in 'hodo show line:{0}:{1}'",
                        file, found->line);
   }
-  return suggestion(written, names);
+  std::string out = suggestion(written, names);
+  for (const symbol::SymbolTable* table : files.tables()) {
+    const std::string missing = table->missing_part();
+    if (missing.empty()) continue;
+    return out +
+           fmt::format("; not all is known of what the compiler has inlined, as {} is missing",
+                       missing);
+  }
+  return out;
 }
 
 }  // namespace hodo::analyze

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <new>
 #include <ranges>
 
 #include "dies.h"
@@ -49,6 +48,23 @@ std::optional<Dwarf_Die> inner_scope(const Dwarf_Die& die, std::uint64_t vaddr, 
   });
 }
 
+// A function inside another one, in whose code it need not lie.
+std::optional<Dwarf_Die> nested_function(const Dwarf_Die& unit, std::uint64_t vaddr, int& budget) {
+  std::vector<Dwarf_Die> pending = {unit};
+  while (!pending.empty()) {
+    Dwarf_Die child;
+    Dwarf_Die parent = pending.back();
+    pending.pop_back();
+    if (dwarf_child(&parent, &child) != 0) continue;
+    do {
+      if (--budget < 0) return std::nullopt;
+      if (dwarf_tag(&child) == DW_TAG_subprogram && dwarf_haspc(&child, vaddr) == 1) return child;
+      if (holds_code(child) || may_hold_functions(child)) pending.push_back(child);
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+  return std::nullopt;
+}
+
 // The functions around an address, outermost first: a function and the calls inlined into it.
 std::vector<Dwarf_Die> functions_at(const Dwarf_Die& unit, std::uint64_t vaddr) {
   std::vector<Dwarf_Die> functions;
@@ -56,6 +72,7 @@ std::vector<Dwarf_Die> functions_at(const Dwarf_Die& unit, std::uint64_t vaddr) 
   std::optional<Dwarf_Die> scope = unit;
   for (int depth = 0; depth < kDeepestScope; ++depth) {
     scope = inner_scope(*scope, vaddr, budget);
+    if (!scope && depth == 0) scope = nested_function(unit, vaddr, budget);
     if (!scope) break;
     if (!is_function(*scope)) continue;
     if (dwarf_tag(&*scope) == DW_TAG_subprogram)
@@ -117,12 +134,10 @@ class LineCollector {
   std::uint32_t last_ = 0;
 };
 
-// Where libdw has no memory; by itself it ends the program.
-__attribute__((noreturn)) void throw_bad_alloc() { throw std::bad_alloc(); }
-
 }  // namespace
 
-DwarfSource::DwarfSource(ElfFile file, Dwarf* dwarf) : file_(std::move(file)), dwarf_(dwarf) {
+DwarfSource::DwarfSource(ElfFile file, Dwarf* dwarf)
+    : file_(std::move(file)), path_(file_.path()), dwarf_(dwarf) {
   read_units();
 }
 
@@ -130,7 +145,7 @@ std::optional<DwarfSource> DwarfSource::open(ElfFile file) {
   if (!file.unpacks_within_bounds()) return std::nullopt;
   Dwarf* const dwarf = dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr);
   if (dwarf == nullptr) return std::nullopt;
-  dwarf_new_oom_handler(dwarf, throw_bad_alloc);
+  throw_without_memory(dwarf);
   DwarfSource source(std::move(file), dwarf);
   if (source.units_.empty()) return std::nullopt;
   return source;
@@ -138,8 +153,7 @@ std::optional<DwarfSource> DwarfSource::open(ElfFile file) {
 
 namespace {
 
-// The rest of a unit that was split off to a .dwo file (-gsplit-dwarf) has its lines and ranges;
-// what was inlined is in that file, which is not looked for.
+// The rest of a unit that was split off to a .dwo file (-gsplit-dwarf) has its lines and ranges.
 bool has_lines(std::uint8_t type) { return type == DW_UT_compile || type == DW_UT_skeleton; }
 
 }  // namespace
@@ -162,6 +176,12 @@ void DwarfSource::read_units() {
   std::ranges::sort(units_, {}, &UnitRange::start);
 }
 
+Unit DwarfSource::whole(const Dwarf_Die& unit) {
+  Unit out = whole_unit(unit, path_);
+  if (missing_.empty()) missing_ = out.missing;
+  return out;
+}
+
 std::optional<Dwarf_Die> DwarfSource::unit_of(std::uint64_t vaddr) {
   Dwarf_Die die;
   const auto unit = unit_at(units_, vaddr);
@@ -172,17 +192,29 @@ std::optional<Dwarf_Die> DwarfSource::unit_of(std::uint64_t vaddr) {
 std::optional<UnitLines> DwarfSource::unit_lines(std::uint64_t unit) {
   Dwarf_Die die;
   if (dwarf_offdie(dwarf_.get(), unit, &die) == nullptr) return std::nullopt;
-  return read_unit(die);
+  return read_unit(whole(die));
 }
+
+namespace {
+
+// Bytes behind the first entry of a unit.
+std::uint64_t bytes_of(Dwarf_Die die) {
+  const Dwarf_Off at = dwarf_dieoffset(&die);
+  Dwarf_Off next = 0;
+  std::size_t header = 0;
+  const bool known = dwarf_nextcu(dwarf_cu_getdwarf(die.cu), at - dwarf_cuoffset(&die), &next,
+                                  &header, nullptr, nullptr, nullptr) == 0;
+  return known && next > at ? next - at : 0;
+}
+
+}  // namespace
 
 std::uint64_t DwarfSource::size_of(std::uint64_t unit) {
   Dwarf_Die die;
   if (dwarf_offdie(dwarf_.get(), unit, &die) == nullptr) return 0;
-  Dwarf_Off next = 0;
-  std::size_t header = 0;
-  const bool known = dwarf_nextcu(dwarf_.get(), unit - dwarf_cuoffset(&die), &next, &header,
-                                  nullptr, nullptr, nullptr) == 0;
-  return known && next > unit ? next - unit : 0;
+  const Unit both = whole(die);
+  const bool split = both.entries.addr != both.lines.addr;
+  return bytes_of(both.lines) + (split ? bytes_of(both.entries) : 0);
 }
 
 std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
@@ -190,7 +222,7 @@ std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
   auto unit = unit_of(vaddr);
   if (!unit) return frames;
   Position position = position_of_address(*unit, vaddr);
-  auto functions = functions_at(*unit, vaddr);
+  auto functions = functions_at(whole(*unit).entries, vaddr);
   if (functions.empty()) {
     if (position.line != 0) frames.push_back({"", std::move(position.file), position.line, false});
     return frames;
@@ -206,26 +238,29 @@ std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
 namespace {
 
 // The function in `unit` of that name that was inlined somewhere.
-std::optional<Dwarf_Die> inlined_in(const Dwarf_Die& unit, std::string_view wanted) {
+std::optional<Dwarf_Die> inlined_in(const Dwarf_Die& unit, std::string_view wanted,
+                                    Scopes& scopes) {
   int budget = kMostDies;
-  return find_inside(unit, budget, [wanted](Dwarf_Die& child) {
-    return dwarf_tag(&child) == DW_TAG_subprogram && is_inlined(child) && is_called(child, wanted);
+  return find_inside(unit, budget, [wanted, &scopes](Dwarf_Die& child) {
+    return dwarf_tag(&child) == DW_TAG_subprogram && is_inlined(child) &&
+           is_called(child, wanted, scopes);
   });
 }
 
 }  // namespace
 
 std::optional<SourceFrame> DwarfSource::inlined(std::string_view name) {
+  Scopes scopes;
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   std::uint8_t type = 0;
   for (int units = 0; units < kMostUnits; ++units) {
     if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
     if (!has_lines(type)) continue;
-    auto found = inlined_in(die, name);
+    auto found = inlined_in(whole(die).entries, name, scopes);
     if (!found) continue;
     Position position = position_of_definition(die, *found);
-    return SourceFrame{name_of(*found), std::move(position.file), position.line, true};
+    return SourceFrame{full_name_of(*found, scopes), std::move(position.file), position.line, true};
   }
   return std::nullopt;
 }
@@ -237,7 +272,7 @@ std::vector<InlinedCall> DwarfSource::inlined_calls(std::string_view name) {
   std::uint8_t type = 0;
   for (int units = 0; units < kMostUnits; ++units) {
     if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
-    if (has_lines(type)) calls.add_unit(die);
+    if (has_lines(type)) calls.add_unit(whole(die));
   }
   return calls.take();
 }
@@ -258,13 +293,6 @@ bool add_functions(const Dwarf_Die& unit, DebugFunctions& out) {
     return false;
   });
   return budget >= 0;
-}
-
-std::string string_of(Dwarf_Die& die, unsigned name) {
-  Dwarf_Attribute attribute;
-  if (dwarf_attr(&die, name, &attribute) == nullptr) return "";
-  const char* const text = dwarf_formstring(&attribute);
-  return text != nullptr ? text : "";
 }
 
 }  // namespace

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "elf_file.h"
 #include "hodo/symbol/debug_functions.h"
 #include "hodo/symbol/symbol_table.h"
+#include "split_unit.h"
 #include "unit_lines.h"
 #include "unit_ranges.h"
 
@@ -40,6 +42,8 @@ class DwarfSource {
   std::optional<UnitLines> unit_lines(std::uint64_t unit);
   // Bytes of the DWARF that the unit has.
   std::uint64_t size_of(std::uint64_t unit);
+  // The name of a .dwo file that answers up to now would have needed and that is missing, or empty.
+  const std::string& missing() const { return missing_; }
 
  private:
   struct End {
@@ -47,11 +51,14 @@ class DwarfSource {
   };
   DwarfSource(ElfFile file, Dwarf* dwarf);
   void read_units();
+  Unit whole(const Dwarf_Die& unit);
   std::optional<Dwarf_Die> unit_of(std::uint64_t vaddr);
 
   ElfFile file_;  // must outlive dwarf_
+  std::string path_;
   std::unique_ptr<Dwarf, End> dwarf_;
   std::vector<UnitRange> units_;
+  std::string missing_;
 };
 
 }  // namespace hodo::symbol

@@ -3,6 +3,7 @@
 #include <gelf.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace hodo::symbol {
 namespace {
@@ -46,6 +47,12 @@ std::optional<ElfFile> ElfFile::from_bytes(std::span<const std::uint8_t> bytes) 
   ElfFile opened(std::nullopt, elf);
   if (opened.sections_.empty()) return std::nullopt;
   return opened;
+}
+
+std::string ElfFile::path() const {
+  if (!file_) return "";
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file_->fd()), error);
 }
 
 void ElfFile::read_sections() {

@@ -37,6 +37,8 @@ class ElfFile {
   static std::optional<ElfFile> from_bytes(std::span<const std::uint8_t> bytes);
 
   ::Elf* handle() const { return elf_.get(); }
+  // Where the system says that it is; empty of bytes.
+  std::string path() const;
   // By index; [0] is the null section.
   const std::vector<Section>& sections() const { return sections_; }
   const Section* section(std::string_view name) const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostRangesInAll = std::size_t{1} << 22;
 constexpr std::size_t kMostRowsOfOne = 64;  // address, of line tables that lie
-constexpr std::uint64_t kInlinedVersion = 2;
+constexpr std::uint64_t kInlinedVersion = 3;
 
 std::uint64_t begin_of(const InlinedCall& call) {
   return call.entries.empty() ? call.ranges.front().begin : call.entries.front();
@@ -110,8 +110,8 @@ bool has_column(Dwarf_Die& die) { return dwarf_hasattr(&die, DW_AT_call_column) 
 
 }  // namespace
 
-void InlinedCalls::add_unit(Dwarf_Die unit) {
-  std::vector<std::pair<Dwarf_Die, int>> pending = {{unit, 0}};
+void InlinedCalls::add_unit(Unit unit) {
+  std::vector<std::pair<Dwarf_Die, int>> pending = {{unit.entries, 0}};
   int budget = kMostDies;
   const std::size_t first = found_.size();
   bool columns = false;
@@ -124,7 +124,7 @@ void InlinedCalls::add_unit(Dwarf_Die unit) {
       if (--budget < 0) return;
       if (dwarf_tag(&child) == DW_TAG_inlined_subroutine) {
         columns = columns || has_column(child);
-        add(unit, child, depth);
+        add(unit.lines, child, depth);
       }
       if (holds_code(child) || may_hold_functions(child)) pending.emplace_back(child, depth + 1);
     } while (dwarf_siblingof(&child, &child) == 0);
@@ -135,22 +135,24 @@ void InlinedCalls::add_unit(Dwarf_Die unit) {
   found_.erase(merged, found_.end());
 }
 
-bool InlinedCalls::is_meant(Dwarf_Die& die) {
+const std::string& InlinedCalls::name_if_meant(Dwarf_Die& die) {
+  static const std::string nothing;
   Dwarf_Attribute attribute;
   Dwarf_Die function;
   if (dwarf_attr(&die, DW_AT_abstract_origin, &attribute) == nullptr ||
       dwarf_formref_die(&attribute, &function) == nullptr) {
-    return false;
+    return nothing;
   }
-  const auto [it, fresh] = judged_.try_emplace(dwarf_dieoffset(&function), false);
-  if (fresh) it->second = is_called(function, name_);
+  const auto [it, fresh] = judged_.try_emplace(function.addr);
+  if (fresh && is_called(function, name_, scopes_)) it->second = full_name_of(function, scopes_);
   return it->second;
 }
 
 // One without code is none: what it did was done before the program ran, or is done elsewhere.
 // Without DW_AT_entry_pc nothing says where it begins: clang's lowest address may be any block's.
 void InlinedCalls::add(Dwarf_Die& unit, Dwarf_Die& die, int depth) {
-  if (!is_meant(die)) return;
+  const std::string& name = name_if_meant(die);
+  if (name.empty()) return;
   Found found{.depth = depth, .column = has_column(die)};
   Dwarf_Addr base = 0, start = 0, end = 0;
   std::ptrdiff_t at = 0;
@@ -169,7 +171,7 @@ void InlinedCalls::add(Dwarf_Die& unit, Dwarf_Die& die, int depth) {
   } else {
     leave_out_padding(Rows(unit), found.call);
   }
-  found.call.function = name_of(die);
+  found.call.function = name;
   found_.push_back(std::move(found));
 }
 

@@ -11,7 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dies.h"
 #include "hodo/symbol/symbol_table.h"
+#include "split_unit.h"
 
 namespace hodo::symbol {
 
@@ -21,7 +23,7 @@ class InlinedCalls {
   explicit InlinedCalls(std::string_view name) : name_(name) {}
 
   // Of a damaged unit as many as can be found.
-  void add_unit(Dwarf_Die unit);
+  void add_unit(Unit unit);
   // As SymbolTable::inlined_calls.
   std::vector<InlinedCall> take();
 
@@ -32,10 +34,13 @@ class InlinedCalls {
     bool column = false;  // DWARF says in which the call stands
   };
   void add(Dwarf_Die& unit, Dwarf_Die& die, int depth);
-  bool is_meant(Dwarf_Die& die);
+  const std::string& name_if_meant(Dwarf_Die& die);
 
   std::string name_;
-  std::unordered_map<Dwarf_Off, bool> judged_;  // by function (DW_AT_abstract_origin)
+  // By function (DW_AT_abstract_origin): where its entry lies in memory, as other files (dwz,
+  // -gsplit-dwarf) have entries at the same offsets.
+  std::unordered_map<const void*, std::string> judged_;  // its name; empty: not meant
+  Scopes scopes_;
   std::vector<Found> found_;
   std::size_t ranges_ = 0;
 };

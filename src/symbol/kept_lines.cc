@@ -6,7 +6,7 @@
 namespace hodo::symbol {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 }  // namespace
 

@@ -8,6 +8,8 @@ namespace {
 
 // Of DWARF whose tables are made at once, since unpacking it takes longer than reading some.
 constexpr std::uint64_t kAtOnce = std::uint64_t{4} << 20;
+// For its lines, and for the file that its entries are in if they were split off.
+constexpr std::uint64_t kOfEach = std::uint64_t{4} << 10;
 
 }  // namespace
 
@@ -42,6 +44,8 @@ const UnitLines* KeptSource::make(std::uint64_t vaddr) {
   if (!lines) return nullptr;
   kept_->add(*unit, *std::move(lines));
   make_more(*dwarf, *unit);
+  // It may be there the next time.
+  if (!dwarf->missing().empty()) key_.settled = false;
   return kept_->table(*unit);
 }
 
@@ -52,10 +56,10 @@ void KeptSource::make_more(DwarfSource& dwarf, std::uint64_t behind) {
   std::ranges::sort(units);
   units.erase(std::ranges::unique(units).begin(), units.end());
   std::ranges::rotate(units, std::ranges::upper_bound(units, behind));
-  std::uint64_t done = dwarf.size_of(behind);
+  std::uint64_t done = dwarf.size_of(behind) + kOfEach;
   for (const std::uint64_t unit : units) {
     if (kept_->has(unit)) continue;
-    done += dwarf.size_of(unit);
+    done += dwarf.size_of(unit) + kOfEach;
     if (done > kAtOnce) return;
     if (auto lines = dwarf.unit_lines(unit)) kept_->add(unit, *std::move(lines));
   }

@@ -219,16 +219,30 @@ std::optional<SourceFrame> SymbolTable::inlined(std::string_view name) const {
 }
 
 std::vector<InlinedCall> SymbolTable::inlined_calls(std::string_view name) const {
+  bool whole = true;
   const auto find = [&]() -> std::optional<std::vector<InlinedCall>> {
     const DwarfLock lock(*this);
     DwarfSource* const dwarf = lock.dwarf();
     if (dwarf == nullptr) return std::nullopt;
-    return dwarf->inlined_calls(name);
+    auto calls = dwarf->inlined_calls(name);
+    whole = dwarf->missing().empty();
+    return calls;
   };
   if (lines_ == nullptr) return find().value_or(std::vector<InlinedCall>());
-  return kept_answer<std::vector<InlinedCall>>(
-      *lines_, [this] { return key(); }, "inlined calls of " + std::string(name),
-      read_inlined_calls, write_inlined_calls, find);
+  const auto files = [&] {
+    FilesKey out = key();
+    out.settled = out.settled && whole;
+    return out;
+  };
+  return kept_answer<std::vector<InlinedCall>>(*lines_, files,
+                                               "inlined calls of " + std::string(name),
+                                               read_inlined_calls, write_inlined_calls, find);
+}
+
+std::string SymbolTable::missing_part() const {
+  const DwarfLock lock(*this);
+  const DwarfSource* const dwarf = lock.dwarf();
+  return dwarf != nullptr ? dwarf->missing() : "";
 }
 
 LineTable SymbolTable::lines() const {

@@ -66,7 +66,8 @@ Ranges ranges_of(Dwarf_Die& die, const Ranges* within) {
 
 class UnitReader {
  public:
-  explicit UnitReader(const Dwarf_Die& unit) : unit_(unit), strings_(out_.strings) {
+  explicit UnitReader(const Unit& unit)
+      : unit_(unit.lines), entries_(unit.entries), strings_(out_.strings) {
     strings_.number("");
   }
 
@@ -92,6 +93,7 @@ class UnitReader {
   std::uint32_t path(const char* written);
 
   Dwarf_Die unit_;
+  Dwarf_Die entries_;
   UnitLines out_;
   Strings strings_;
   std::unordered_map<const char*, std::uint32_t> paths_;
@@ -123,9 +125,10 @@ bool UnitReader::add_children(const Pending& of) {
   return pending_.size() == first || of.depth < kDeepestScope;
 }
 
-// False: it has no code.
+// False: it has no code. That of a function inside another one may lie anywhere.
 bool UnitReader::open(Pending& child) {
-  Ranges ranges = ranges_of(child.die, child.within);
+  const bool nested = dwarf_tag(&child.die) == DW_TAG_subprogram;
+  Ranges ranges = ranges_of(child.die, nested ? nullptr : child.within);
   if (ranges.empty()) return false;
   range_count_ += ranges.size();
   child.within = &ranges_.emplace_back(std::move(ranges));
@@ -147,7 +150,7 @@ bool UnitReader::open(Pending& child) {
 // Of two that have an address the one that stands first holds, so it is painted last, and what is
 // inside of it behind it.
 bool UnitReader::read_scopes() {
-  if (!add_children({.die = unit_})) return false;
+  if (!add_children({.die = entries_})) return false;
   while (!pending_.empty()) {
     Pending next = pending_.back();
     pending_.pop_back();
@@ -207,6 +210,6 @@ void UnitReader::add_lines() {
 
 }  // namespace
 
-std::optional<UnitLines> read_unit(Dwarf_Die unit) { return UnitReader(unit).read(); }
+std::optional<UnitLines> read_unit(const Unit& unit) { return UnitReader(unit).read(); }
 
 }  // namespace hodo::symbol

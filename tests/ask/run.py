@@ -889,6 +889,107 @@ def case_inlined(case):
     check("compiler" not in other, other)
 
 
+def case_inlined_split_off(case):
+    """Of -gsplit-dwarf what was inlined is in a .dwo file: it is read there, and that it is missing is said."""
+    for dwarf in ("-gdwarf-5", "-gdwarf-4"):
+        program = case.program("inlined", INLINED, "-O1", dwarf, "-gsplit-dwarf")
+        split, = (name for name in os.listdir(os.path.dirname(program)) if name.endswith(".dwo"))
+        split = case.path(split)
+        data = case.record("inlined.data", program)
+        os.rename(split, split + ".away")
+        told = case.hodo("list", "halves", data, status=2).stderr
+        check(f"{os.path.basename(split)} is missing" in told, told)
+        check(len(case.json("show", f"line:inlined.c:{line_of(INLINED, 'halves')}", data)["calls"][0].get("frames", [])) == 0, "frames")
+        os.mkfifo(split)
+        told = case.hodo("list", "halves", data, status=2).stderr
+        check(f"{os.path.basename(split)} is missing" in told, told)
+        os.rename(split + ".away", split)
+        (call,) = case.json("list", "halves", data)["calls"]
+        check(call["inlined"] and call["line"].endswith(f"inlined.c:{line_of(INLINED, 'halves') + 2}"), call)
+        frames = case.json("show", "call:halves", data)["calls"][0]["frames"]
+        check([(f["function"], f["line"]) for f in frames] ==
+              [("halves", line_of(INLINED, "halves")), ("main", line_of(INLINED, "halves") + 2)], frames)
+        os.unlink(split)
+
+
+IN_NAMESPACES = r"""
+#include <cstdio>
+static volatile int zero;
+namespace shop {
+static inline __attribute__((always_inline)) int halves(int n) { return n / 2 + zero; }
+namespace {
+struct Box {
+  __attribute__((always_inline)) int thirds(int n) { return n / 3 + zero; }
+};
+}
+int sum(int n) { return halves(n) + Box().thirds(n); }
+}
+namespace other {
+static inline __attribute__((always_inline)) int halves(int n) { return n / 4 + zero; }
+int sum(int n) { return halves(n) + halves(n + 1); }
+}
+int main(int argc, char**) { return shop::sum(argc) + other::sum(argc) < 0; }
+"""
+
+
+def case_inlined_in_namespaces(case):
+    """Static functions have no linkage names: namespaces around them are known all the same."""
+    for flags in (["-O1"], ["-O1", "-gsplit-dwarf"]):
+        data = case.record("in_namespaces.data", case.program("in_namespaces", IN_NAMESPACES, *flags))
+        for name, calls in (("shop::halves", 1), ("other::halves", 2)):
+            listed = case.json("list", name, data)
+            check(len(listed["calls"]) == calls, f"{name}: {listed}")
+        check([f["name"] for f in case.json("list", "shop::halves", data)["functions"]] == ["shop::halves"], "its name")
+        check(len(case.json("list", "shop::(anonymous namespace)::Box::thirds", data)["calls"]) == 1, "a member")
+        told = case.hodo("list", "halves", data, status=2).stderr
+        check("did you mean 'shop::halves'" in told or "did you mean 'other::halves'" in told, told)
+        told = case.hodo("annotate", "other::halves", data, status=2).stderr
+        check("has inlined it" in told, told)
+
+
+NESTED = r"""
+static volatile int zero;
+static inline __attribute__((always_inline)) int halves(int n) {
+  return n / 2 + zero;                                     /* LINE halves */
+}
+__attribute__((noinline)) int twice(int (*f)(int), int n) { return f(n) + f(n + 1); }
+__attribute__((noinline)) int outer(int k) {
+  int add(int n) { return halves(n) + k; }                 /* LINE add */
+  return twice(add, k);
+}
+int main(int argc, char** argv) { return outer(argc) < 0; }
+"""
+
+
+IN_LAMBDAS = r"""
+#include <cstdio>
+static volatile int zero;
+static inline __attribute__((always_inline)) int halves(int n) {
+  return n / 2 + zero;                                     /* LINE halves */
+}
+int main(int argc, char**) {
+  auto f = [&](int n) __attribute__((noinline)) { return halves(n) + argc; }; /* LINE lambda */
+  struct Local { __attribute__((noinline)) int m(int n) { return halves(n) * 3; } }; /* LINE local */
+  return f(3) + Local().m(5) < 0;
+}
+"""
+
+
+def case_inlined_in_nested(case):
+    """A function inside another one, as lambdas are, lies outside of its code, and what was inlined there is known."""
+    data = case.record("lambdas.data", case.program("lambdas", IN_LAMBDAS, "-O1"))
+    listed = case.json("list", "halves", data)["calls"]
+    check([call["line"].rpartition(":")[2] for call in listed] == [str(line_of(IN_LAMBDAS, m)) for m in ("lambda", "local")], listed)
+    for number, mark in ((1, "lambda"), (2, "local")):
+        frames = case.json("show", f"call:halves#{number}", data)["calls"][0].get("frames", [])
+        check([f["line"] for f in frames] == [line_of(IN_LAMBDAS, "halves"), line_of(IN_LAMBDAS, mark)], frames)
+    data = case.record("nested.data", case.program("nested", NESTED, "-O1", "-Wl,-z,execstack"))
+    calls = case.json("show", f"line:nested.c:{line_of(NESTED, 'halves')}", data)["calls"]
+    told = [f["line"] for f in calls[0].get("frames", [])]
+    check(told == [line_of(NESTED, "halves"), line_of(NESTED, "add")], calls[0])
+    check(["frames" in call for call in calls if call["function"] in ("twice", "outer")] == [False, False], calls)
+
+
 INLINED_DEATH = r"""
 #include <stdlib.h>
 #define INTO static inline __attribute__((always_inline))
