@@ -58,6 +58,8 @@ class History::Here final : public Landings {
                                                   history_.locator_, history_.jit_);
   }
 
+  bool goes_to_pushed() const override { return returns_to_pushed(end(step_.branch.from)); }
+
  private:
   End end(std::uint64_t address) const {
     return history_.locator_.end(step_.context.space, address, step_.branch.time);

@@ -90,4 +90,18 @@ bool is_planted(const End& to, std::uint64_t distance) {
          to.module->has(to.vaddr - distance, text::kStart);
 }
 
+bool returns_to_pushed(const End& from) {
+  constexpr std::uint64_t kReach = 64;
+  if (!from.known() || from.module->mode() != isa::Mode::bits64) return false;
+  const text::Module& module = *from.module;
+  for (std::uint64_t back = 1; back <= std::min(kReach, from.vaddr); ++back) {
+    const std::uint64_t at = from.vaddr - back;
+    if (!module.has(at, text::kInsn)) continue;
+    const auto insn = isa::decode_operands(module.bytes(at), at, module.mode());
+    if (!insn || insn->stack != isa::StackUse::push) continue;
+    return keeps_stack(module, at + insn->insn.length, from.vaddr);
+  }
+  return false;
+}
+
 }  // namespace hodo::check

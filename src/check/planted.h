@@ -1,5 +1,5 @@
-// Return addresses that code makes by itself and pushes, to jump to a function as if it had called
-// it.
+// What code makes by itself and pushes: return addresses, to jump to a function as if it had called
+// it, and where a return is to lead.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +15,7 @@ namespace hodo::check {
 std::optional<std::uint64_t> planted_distance(const End& jump);
 // `to` is behind a call, and so far behind a function's start.
 bool is_planted(const End& to, std::uint64_t distance);
+// A return to what was pushed in a straight line with it: the end of setcontext() and its like.
+bool returns_to_pushed(const End& from);
 
 }  // namespace hodo::check

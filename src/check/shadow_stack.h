@@ -9,7 +9,7 @@
 //                   returns to code that does a sigreturn.
 //   longjmp         an indirect jump behind a load of RSP, to where a setjmp of a call that is
 //                   still open has returned to. Calls since then are closed.
-//   unwinding       such a jump to a landing pad of a function that is open, as that function's
+//   unwinding       such a jump or return to a landing pad of a function that is open, as that function's
 //                   exception table says.
 //   planted label   such a jump or return to a label whose address is written down, of a function
 //                   that is open or that a handler interrupted: __builtin_longjmp, the exceptions of
@@ -88,6 +88,8 @@ class Landings {
   virtual bool is_nobodys(std::uint64_t /*label*/) const { return false; }
   // Whether the call with this return address is one of code that was made at run time.
   virtual bool is_generated(std::uint64_t /*return_address*/) const { return false; }
+  // Whether the branch is a return to what its own line has pushed, not to what it found.
+  virtual bool goes_to_pushed() const { return false; }
 };
 
 class ShadowStack {

@@ -158,7 +158,8 @@ void ShadowStack::leave_for_label() {
 // The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it
 // is a switch between stacks that leaves one at a label. A handler's jump may go to the function
 // that it interrupted.
-// OCaml raises exceptions by a return, and its handlers stand behind what they guard.
+// OCaml raises exceptions by a return to what it finds on the stack, and its handlers stand behind
+// what they guard; a context's return, to what the switch itself has pushed, is as a jump.
 bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings,
                               ToLabel how) {
   const auto& frames = current_.frames;
@@ -173,7 +174,7 @@ bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings&
     if (answer->second) depths.push_back(i);
   }
   if (depths.empty()) return false;
-  if (how == ToLabel::by_return) {
+  if (how == ToLabel::by_return && !landings.goes_to_pushed()) {
     const auto guarded = std::ranges::find_if(
         depths, [&](std::size_t i) { return i < frames.size() && frames[i].address <= to; });
     if (guarded != depths.end()) depths.erase(depths.begin(), guarded);

@@ -138,6 +138,8 @@ bool ShadowStack::may_end_handler(PathFacts facts, const Landings* landings) con
 ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
                                             const Landings* landings) {
   if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
+  // libunwind's unwinder ends by a return, as its setcontext() does.
+  if ((facts & kToLanding) != 0 && landings != nullptr && land(to, *landings)) return std::nullopt;
   if ((facts & kToFunction) == 0 && resume_handled(to)) return std::nullopt;
   if ((facts & kToReturnSite) != 0 && split_stack(to, facts)) return std::nullopt;
   if (landings != nullptr && resume_behind_gap(to, facts, *landings)) return std::nullopt;

@@ -238,6 +238,29 @@ TEST_F(Stack, NoStackBeginsWhereNobodyCanHaveLeftIt) {
   EXPECT_EQ(ret(kFunction, kToFunction | kToSensitive), "impossible") << "or ends";
 }
 
+// As libunwind's unwinder ends.
+TEST_F(Stack, AReturnBehindASwitchGoesToTheLandingPadOfAnOpenCall) {
+  const auto lands = [&] { return grade(stack.ret(kPad, kFromSwitch | kToLanding, &pads)); };
+  calls({1, 2, 3});
+  pads.sites = {4};
+  EXPECT_EQ(lands(), "impossible") << "the handler is that of no open call";
+  pads.sites = {2};
+  EXPECT_EQ(lands(), "");
+  EXPECT_EQ(ret(3), "impossible") << "the calls above are closed";
+  EXPECT_EQ(ret(1), "");
+}
+
+// LuaJIT's handlers, entered by libunwind's setcontext(), against OCaml's.
+TEST_F(Stack, AContextsLabelIsOneOfTheLastOpenCallOfItsFunction) {
+  for (const bool pushed : {true, false}) {
+    pads.pushed = pushed;
+    calls({1, 120, 190, 3});
+    EXPECT_EQ(grade(stack.ret(150, kFromSwitch | kToLabel, &pads)), "");
+    EXPECT_EQ(ret(pushed ? 120 : 1), "");
+    stack.lose();
+  }
+}
+
 // Where nothing tells whose the label is, it may be that of any call which is open.
 TEST_F(Stack, AJumpToANobodysLabelMayHaveLeftWhatIsOpen) {
   for (const bool nobodys : {true, false}) {

@@ -28,6 +28,7 @@ class Pads final : public Landings {
   std::set<std::uint64_t> nobodys;
   std::set<std::uint64_t> with_arguments, with_gaps;  // their return addresses
   bool whole = true;
+  bool pushed = false;  // what a return goes to
   bool saw_all() const override { return whole; }
   bool is_behind_arguments(std::uint64_t return_address, std::uint64_t) const override {
     return with_arguments.contains(return_address);
@@ -39,6 +40,7 @@ class Pads final : public Landings {
   bool is_generated(std::uint64_t return_address) const override {
     return generated.contains(return_address);
   }
+  bool goes_to_pushed() const override { return pushed; }
   // Functions begin at the thousands, and behind calls of theirs is all that is asked for.
   bool is_planted(std::uint64_t to, std::uint64_t distance) const override {
     return to % 1000 == distance;
