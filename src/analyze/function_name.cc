@@ -45,10 +45,29 @@ std::string shortest(std::string_view function) {
   return *std::ranges::min_element(all, {}, &std::string::size);
 }
 
-// "ns::Box::add" -> "add"
-std::string_view unqualified(std::string_view bare) {
-  const std::size_t colons = bare.rfind("::");
-  return colons == bare.npos ? bare : bare.substr(colons + 2);
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// The name itself, by which one knows it whatever its language puts in front and behind, in small
+// letters: "ns::Box::add" and "main.(*Box).Add" -> "add", "shapes__inner.0" of Ada -> "inner",
+// "__shapes_MOD_area" of Fortran -> "area".
+std::string unqualified(std::string_view bare) {
+  const std::size_t number = bare.find_last_not_of("0123456789");
+  if (number != bare.npos && number != 0 && bare[number] == '.') bare = bare.substr(0, number);
+  std::size_t begin = 0;
+  for (const std::string_view mark : {"::", ".", "__", "_MOD_"}) {
+    const std::size_t at = bare.rfind(mark);
+    if (at == bare.npos || at == 0 || at + mark.size() == bare.size()) continue;
+    begin = std::max(begin, at + mark.size());
+  }
+  const std::string_view name = bare.substr(begin);
+  // Rust's two ways to write what has no name.
+  return name.starts_with("{closure#") ? "{{closure}}" : in_small_letters(name);
 }
 
 }  // namespace
@@ -66,10 +85,16 @@ bool FunctionName::means(std::string_view function, std::string_view object) con
 }
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
-  std::map<std::string, unsigned> near;
+  // How a name is like what was written, the likest first.
+  enum class Like { name, near, holds, holds_name };
+  using Rank = std::pair<Like, unsigned>;
+  std::map<std::string, Rank> likes;
+  bool likely = false;
   const bool stub = written.ends_with(kStub);
   const std::string wanted =
       shortest(stub ? written.substr(0, written.size() - kStub.size()) : written);
+  const std::string wanted_small = in_small_letters(wanted);
+  const std::string wanted_name = unqualified(wanted);
   // In half of a short word a slip is none.
   const auto most =
       std::max<unsigned>(wanted.size() < 5 ? 1 : 2, static_cast<unsigned>(wanted.size()) / 3);
@@ -79,15 +104,35 @@ std::string suggestion(const std::string& written, const std::vector<std::string
     const std::string bare = shortest(without_mark(name));
     if (bare.empty()) continue;  // code without a name
     if (bare.size() > kLongestName || wanted.size() > kLongestName) continue;
-    unsigned d = edit_distance(wanted, bare);
-    const bool holds = wanted.size() >= 3 && bare.find(wanted) != bare.npos;
-    if (d > most && holds) d = most + 1;                  // behind all that are near
-    if (unqualified(bare) == unqualified(wanted)) d = 0;  // of another class or namespace
-    if (d <= most || holds) near.try_emplace(name.size() > kLongestShown ? bare : name, d);
+    const unsigned d = edit_distance(wanted, bare);
+    const std::string small = in_small_letters(bare);
+    const auto holds = [&small](const std::string& part) {
+      return part.size() >= 3 && small.contains(part);
+    };
+    Rank rank;
+    if (unqualified(bare) == wanted_name) {  // of another class or namespace
+      rank = {Like::name, d};
+    } else if (d <= most) {
+      rank = {Like::near, d};
+    } else if (holds(wanted_small)) {
+      rank = {Like::holds, 0};
+    } else if (holds(wanted_name)) {
+      rank = {Like::holds_name, 0};
+    } else {
+      continue;
+    }
+    // "index" for "shapes.index" may be another one.
+    likely = likely || (rank.first != Like::holds_name &&
+                        (wanted_name == wanted_small || small != wanted_name));
+    likes.try_emplace(name.size() > kLongestShown ? bare : name, rank);
   }
-  std::vector<std::pair<std::string, unsigned>> best(near.begin(), near.end());
+  std::vector<std::pair<std::string, Rank>> best(likes.begin(), likes.end());
   std::ranges::stable_sort(
       best, {}, [](const auto& name) { return std::pair(name.second, name.first.size()); });
+  // Those that have but the last part of what was written in them are told for want of better.
+  if (likely) {
+    std::erase_if(best, [](const auto& one) { return one.second.first == Like::holds_name; });
+  }
   if (best.empty()) return "";
   std::string out = "; did you mean ";
   for (std::size_t i = 0; i < std::min(best.size(), kMostListed); ++i) {

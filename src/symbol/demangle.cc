@@ -40,16 +40,48 @@ bool demangle_into(Sink& sink, const char* mangled) {
   return cplus_demangle_v3_callback(mangled, kOptions, hodo_demangle_append, &sink) != 0;
 }
 
+// Whether this may stand behind a function's parameters. "main.(*Box).Area" of Go, "<(A, B) as
+// Trait>::f" and "Vec<(A, B)>::push" of Rust have others in brackets.
+bool follows_parameters(std::string_view rest) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"@", "[abi:", " [", " const", " volatile", " &", " noexcept", " requires"});
+  return rest.empty() || std::ranges::any_of(kWords, [rest](std::string_view word) {
+           return rest.starts_with(word);
+         });
+}
+
 // "ns::f<int>(char) const" -> "ns::f<int>"
 std::string_view without_parameters(std::string_view name) {
   const auto close = name.rfind(')');
-  if (close == std::string_view::npos) return name;
+  if (close == std::string_view::npos || !follows_parameters(name.substr(close + 1))) return name;
   int depth = 0;
   for (std::size_t i = close + 1; i-- > 0;) {
     depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
     if (depth == 0) return name.substr(0, i);
   }
   return name;
+}
+
+// Of a generic function of Go with what stands in its brackets replaced: "main.(*Stack[int]).Push"
+// -> "main.(*Stack).Push". Empty: it is none, as of "f(int [3])", "operator[]" or "[prog+0x10]".
+std::string without_brackets(std::string_view name, std::string_view instead) {
+  const auto part_of_name = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  std::string out;
+  bool any = false;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool opens =
+        c == '[' &&
+        (depth > 0 || (i != 0 && part_of_name(name[i - 1]) && !name.substr(i).starts_with("[]")));
+    if (opens && depth++ == 0) out += instead;
+    if (depth == 0) out += c;
+    if (c == ']' && depth > 0) --depth;
+    any = any || opens;
+  }
+  return any && depth == 0 ? out : "";
 }
 
 // Of the name of a template's instance, without parameters, how the template is called.
@@ -149,7 +181,11 @@ std::vector<std::string> spellings(std::string_view demangled) {
   add(demangled);
   add(without_parameters(name));
   add(whole);
-  if (!name.contains('<')) return out;
+  if (!name.contains('<')) {
+    add(without_brackets(name, ""));
+    add(without_brackets(name, "[...]"));  // as Go's tracebacks have it
+    return out;
+  }
   TemplateName of = template_name(without_parameters(whole));
   // "call::<fn(i32) -> i32>" has none behind its arguments.
   if (of.bare.empty()) of = template_name(whole);
@@ -160,8 +196,9 @@ std::vector<std::string> spellings(std::string_view demangled) {
 
 bool means(std::string_view wanted, std::string_view demangled) {
   if (wanted == demangled) return true;
-  // All are made of its characters, most of them by leaving some out.
-  if (wanted.empty() || wanted.size() > demangled.size()) return false;
+  // But for "[...]" all are made of its characters, most of them by leaving some out.
+  if (wanted.empty()) return false;
+  if (wanted.size() > demangled.size() && !wanted.contains("[...]")) return false;
   const std::vector<std::string> all = spellings(demangled);
   return std::ranges::find(all, wanted) != all.end();
 }

@@ -101,5 +101,57 @@ TEST(Suggestion, knows_the_last_part_of_a_name) {
   EXPECT_EQ(suggestion("parse", names), "; did you mean '(anonymous namespace)::parse(int)'?");
 }
 
+TEST(FunctionName, is_one_of_a_type_of_Go_or_of_one_in_brackets_of_Rust) {
+  const auto means = [](const std::string& written, const std::string& function) {
+    return FunctionName(written).means(function, "/usr/bin/prog");
+  };
+  EXPECT_TRUE(means("main.(*Box).Area", "main.(*Box).Area"));
+  EXPECT_FALSE(means("main.", "main.(*Box).Area"));
+  EXPECT_FALSE(means("main.(*Box)", "main.(*Box).Area"));
+  EXPECT_FALSE(means("<", "<(usize, usize) as core::fmt::Debug>::fmt"));
+  EXPECT_FALSE(means("<[u8", "<[u8] as Hash>::hash"));
+  EXPECT_TRUE(means("Vec::push", "Vec<(u8, u8)>::push"));
+  // Go's own tracebacks have "[...]".
+  const std::string push = "main.(*Stack[go.shape.int_0]).Push";
+  EXPECT_TRUE(means("main.(*Stack).Push", push));
+  EXPECT_TRUE(means("main.(*Stack[...]).Push", push));
+  EXPECT_FALSE(means("main.(*Stack[string]).Push", push));
+  EXPECT_TRUE(means("main.Map", "main.Map[go.shape.int_0,go.shape.[]string_1]"));
+  EXPECT_TRUE(means("main.Map[...]", "main.Map[T]"));
+  EXPECT_TRUE(means("main.Map.func1", "main.Map[...].func1"));
+  EXPECT_TRUE(means("A::f", "A::f(int) const &"));
+  EXPECT_TRUE(means("A::operator[]", "A::operator[](int) const"));
+  EXPECT_FALSE(means("A::operator", "A::operator[](int) const"));
+}
+
+TEST(Suggestion, knows_names_as_other_languages_write_them) {
+  const std::vector<std::string> names{"main.(*Box).Area",
+                                       "main.(*Stack[go.shape.int_0]).Push",
+                                       "__shapes_MOD_idx",
+                                       "a__inner.0",
+                                       "camlO__index_86",
+                                       "_D1d5Outer5scaleMFZi",
+                                       "<(u8, u8) as r::Shape>::turn",
+                                       "Main_divide_info"};
+  EXPECT_EQ(suggestion("Area", names), "; did you mean 'main.(*Box).Area'?");
+  EXPECT_EQ(suggestion("area", names), "; did you mean 'main.(*Box).Area'?");
+  EXPECT_EQ(suggestion("Box.Area", names), "; did you mean 'main.(*Box).Area'?");
+  EXPECT_EQ(suggestion("Push", names), "; did you mean 'main.(*Stack[go.shape.int_0]).Push'?");
+  EXPECT_EQ(suggestion("main.(*Stack[string]).Push", names),
+            "; did you mean 'main.(*Stack[go.shape.int_0]).Push'?");
+  EXPECT_EQ(suggestion("shapes::idx", names), "; did you mean '__shapes_MOD_idx'?");
+  EXPECT_EQ(suggestion("A.Inner", names), "; did you mean 'a__inner.0'?");
+  EXPECT_EQ(suggestion("O.index", names), "; did you mean 'camlO__index_86'?");
+  EXPECT_EQ(suggestion("d.Outer.scale", names), "; did you mean '_D1d5Outer5scaleMFZi'?");
+  EXPECT_EQ(suggestion("turn", names), "; did you mean '<(u8, u8) as r::Shape>::turn'?");
+  EXPECT_EQ(suggestion("Main.divide", names), "; did you mean 'Main_divide_info'?");
+  // libc has a function of this name, too.
+  EXPECT_EQ(suggestion("O.index", {"index", "camlO__index_86"}),
+            "; did you mean 'index', 'camlO__index_86'?");
+  // Of one name the likest first.
+  EXPECT_EQ(suggestion("r::run::{closure#0}", {"std::getenv::{closure#0}", "r::run::{{closure}}"}),
+            "; did you mean 'r::run::{{closure}}', 'std::getenv::{closure#0}'?");
+}
+
 }  // namespace
 }  // namespace hodo::analyze

@@ -21,8 +21,8 @@ std::string demangle(std::string_view mangled);
 
 // All that somebody may write who means the function called `demangled`: with or without its
 // parameters, ABI tags left out, whatever copies the compiler has made of it ("f.constprop.0"), of
-// a template's instance with or without the arguments. Each once, none of them empty but where
-// `demangled` is.
+// a template's or a generic function's instance with or without the arguments, for which Go writes
+// "[...]", too. Each once, none of them empty but where `demangled` is.
 std::vector<std::string> spellings(std::string_view demangled);
 
 // Whether `wanted` is one of them.
