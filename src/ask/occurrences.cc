@@ -244,7 +244,7 @@ class SpotEvents final : public SegmentSink {
     // A copy, since more is asked meanwhile.
     for (const Spot& spot : std::vector<Spot>(found.begin(), found.end())) {
       const std::uint64_t there = std::max(spot.begin, begin);
-      if (line_ && there == begin && goes_on(who, before)) continue;
+      if (line_ && there == begin && goes_on(who, before, begin)) continue;
       if (!line_ && there != spot.begin) continue;
       at.insn = code_.distance(who.space, begin, there, branch.time, kLongestLine);
       // Not at the beginning of an instruction, or of one that the path did not come to.
@@ -255,14 +255,15 @@ class SpotEvents final : public SegmentSink {
   }
 
   // The path was in the line before, and did not come to it anew by a call: of the line's own
-  // function, or of another in the same line.
-  bool goes_on(const session::Context& who, const Branch& before) {
+  // function, or of another in the same line. What returns was in it if the instruction in front,
+  // the call, is: where that was the last of its line, the next line begins.
+  bool goes_on(const session::Context& who, const Branch& before, std::uint64_t begin) {
     switch (before.kind) {
       case BranchKind::ret:
       case BranchKind::sysret:
       case BranchKind::iret:
       case BranchKind::begin:
-        return true;
+        return spots_.has(who.space, begin - 1, before.time);
       case BranchKind::lost:
       case BranchKind::call:
       case BranchKind::icall:

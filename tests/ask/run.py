@@ -1193,6 +1193,34 @@ def case_line_that_calls_itself(case):
     check("only 10" in case.hodo("show", line + "#11", data, status=2).stderr, "11")
 
 
+BEHIND = r"""
+static volatile int n;
+__attribute__((noipa)) static void adds(void) { ++n; }
+__attribute__((noipa)) static void several(void) {
+  adds();  // LINE first
+  adds();  // LINE second
+  n *= 2;  // LINE behind
+}
+int main(void) {
+  for (int i = 0; i < 3; ++i) several();
+  return n == 0;
+}
+"""
+
+
+def case_line_behind_a_call(case):
+    """A line that a call returns to the beginning of is executed, too: the call was another line's."""
+    data = case.record("behind.data", case.program("behind", BEHIND, "-O0"))
+    calls = [c["moment"] for c in case.json("list", "several", data)["calls"]]
+    for word in ("first", "second", "behind"):
+        place = f"behind.c:{line_of(BEHIND, word)}"
+        moments = [case.json("show", f"line:{place}#{n}", data) for n in (1, 2, 3)]
+        check(all(m["stands_at"]["line"] == line_of(BEHIND, word) for m in moments), moments)
+        check("only 3" in case.hodo("show", f"line:{place}#4", data, status=2).stderr, word)
+        found = [case.json("show", call, "--next", place, data)["moment"] for call in calls]
+        check([m["moment"] for m in moments] == found, (word, moments, found))
+
+
 CAME_BACK = r"""
 #include <setjmp.h>
 #define HERE __attribute__((noipa))
