@@ -101,6 +101,10 @@ class Writer {
     for (const std::string& file : absent_) {
       out_ += style_.paint(Tone::dim, fmt::format("{} is not here\n", printable(file)));
     }
+    for (const auto& [file, lines] : lines_) {
+      const std::string newer = newer_text(file, graph_.object);
+      if (!newer.empty()) out_ += style_.paint(Tone::dim, newer + "\n");
+    }
   }
 
   void fold(std::size_t first, std::size_t count) {

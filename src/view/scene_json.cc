@@ -136,7 +136,12 @@ Json source_json(SceneView& view) {
        read_source(path, here.line - std::min(here.line - 1, reach), here.line + reach)) {
     lines.push_back({{"line", number}, {"text", words}, {"ran", ran.contains(number)}});
   }
-  return {{"file", path}, {"line", here.line}, {"lines", std::move(lines)}};
+  const std::string object =
+      view.session.names().place(view.scene.who.space, view.scene.address, view.scene.time).object;
+  return {{"file", path},
+          {"line", here.line},
+          {"newer", is_newer(path, object)},
+          {"lines", std::move(lines)}};
 }
 
 }  // namespace

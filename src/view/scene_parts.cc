@@ -206,7 +206,11 @@ std::string source_of_scene(SceneView& view, const Style& style) {
     const auto line = view.lines_of.at(step.who.space, step.address, step.time);
     if (step.executed && line.file == here.file) ran.insert(line.line);
   }
+  const std::string newer = newer_text(
+      view.lines_of.path(here),
+      view.session.names().place(view.scene.who.space, view.scene.address, view.scene.time).object);
   std::string out;
+  if (!newer.empty()) out += fmt::format("  {}\n", newer);
   for (const auto& [number, text_of] : lines) {
     const bool now = number == here.line;
     std::string line = fmt::format("  {}{} {:>5}  {}", now ? '>' : ' ',

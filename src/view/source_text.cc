@@ -1,10 +1,13 @@
 #include "hodo/view/source_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hodo/base/last_component.h"
 #include "hodo/image/file.h"
 #include "hodo/view/text.h"
 
@@ -77,6 +80,18 @@ std::map<std::uint32_t, std::string> read_source(const std::string& path, std::u
     if (line >= first) out[line] = shown(text);
   }
   return out;
+}
+
+bool is_newer(const std::string& source, const std::string& program) {
+  const auto text = image::RegularFile::open(source);
+  const auto made = image::RegularFile::open(program);
+  return text && made && text->id().mtime_ns > made->id().mtime_ns;
+}
+
+std::string newer_text(const std::string& source, const std::string& program) {
+  if (!is_newer(source, program)) return "";
+  return fmt::format("{} is newer than {}: its lines may be others now", printable(source),
+                     printable(last_component(program)));
 }
 
 }  // namespace hodo::view

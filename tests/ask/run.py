@@ -689,6 +689,16 @@ def case_crash(case):
             continue
         text = case.hodo("crash", data, status=None).stdout
         check("Open calls" in text and crash["ended"] in text, text)
+    data = case.path("abort.data")
+    source = program + ".cc"
+    check(" is newer than" not in case.hodo("crash", data, status=None).stdout, "newer without a change")
+    later = os.stat(program).st_mtime + 10
+    os.utime(source, (later, later))
+    for words in (("annotate", "main"), ("show", f"line:deaths.cc:{line_of(DEATHS, 'abort')}")):
+        told = case.hodo(*words, data, status=None).stdout
+        check(f"{source} is newer than deaths: its lines may be others now" in told, told)
+    shown = case.json("show", f"line:deaths.cc:{line_of(DEATHS, 'abort')}", data, status=None)
+    check(shown["source"]["newer"], f"{shown['source']}")
 
 
 FAILURES = r"""

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -65,6 +66,22 @@ TEST_F(ReadSource, TakesNothingButFiles) {
   EXPECT_EQ(read_source(testing::TempDir(), 1, 9), Lines{});
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(read_source(path_, 1, 9), Lines{});
+}
+
+TEST_F(ReadSource, SaysThatItIsNewerThanTheProgram) {
+  const std::string program = testing::TempDir() + "source_text_program";
+  std::ofstream(path_) << "one\n";
+  std::ofstream(program) << "made of it";
+  const auto made = std::filesystem::last_write_time(program);
+  std::filesystem::last_write_time(path_, made - std::chrono::seconds(1));
+  EXPECT_EQ(newer_text(path_, program), "");
+  std::filesystem::last_write_time(path_, made);
+  EXPECT_EQ(newer_text(path_, program), "");
+  std::filesystem::last_write_time(path_, made + std::chrono::seconds(1));
+  EXPECT_EQ(newer_text(path_, program),
+            path_ + " is newer than source_text_program: its lines may be others now");
+  std::filesystem::remove(program);
+  EXPECT_EQ(newer_text(path_, program), "");
 }
 
 }  // namespace

@@ -24,6 +24,14 @@ Json lines_json(const std::map<std::uint32_t, std::string>& lines) {
   return out;
 }
 
+Json source_json(const std::string& file, const std::string& object,
+                 const std::map<std::uint32_t, std::string>& lines) {
+  return {{"file", file},
+          {"here", !lines.empty()},
+          {"newer", view::is_newer(file, object)},
+          {"lines", lines_json(lines)}};
+}
+
 // What is to be shown of a file where instructions come from these lines: some lines around, and
 // not what lies between two that are far apart, as inlined functions are.
 std::map<std::uint32_t, std::string> lines_near(const std::string& file,
@@ -50,8 +58,8 @@ Json sources_json(const Json& annotated) {
   }
   Json out = Json::array();
   for (const auto& [file, lines_of] : numbers) {
-    const auto lines = lines_near(file, lines_of);
-    out.push_back({{"file", file}, {"here", !lines.empty()}, {"lines", lines_json(lines)}});
+    out.push_back(
+        source_json(file, annotated["object"].get<std::string>(), lines_near(file, lines_of)));
   }
   return out;
 }
@@ -71,6 +79,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
   std::map<std::uint32_t, std::uint64_t> counts;
+  std::string object;
   for (const analyze::CoveredModule& module : (*covered)->modules) {
     const auto it = std::ranges::find(module.files, file);
     if (it == module.files.end()) continue;
@@ -78,6 +87,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
     for (const analyze::CoveredLine& line : module.lines) {
       if (line.file == number) counts[line.line] += line.count;
     }
+    object = module.path;
   }
   if (counts.empty()) {
     return fail(ErrorCode::not_found, "no lines of '" + file +
@@ -89,13 +99,11 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
   for (const auto& [line, count] : counts) {
     by_line.push_back({{"file", file}, {"line", line}, {"count", count}});
   }
-  return Json{
-      {"file", file},
-      {"lines", std::move(by_line)},
-      {"source",
-       Json::array({{{"file", file}, {"here", !lines.empty()}, {"lines", lines_json(lines)}}})},
-      {"losses",
-       view::losses_json((*workspace.counted())->outcome.losses, workspace.session().clock())}};
+  return Json{{"file", file},
+              {"lines", std::move(by_line)},
+              {"source", Json::array({source_json(file, object, lines)})},
+              {"losses", view::losses_json((*workspace.counted())->outcome.losses,
+                                           workspace.session().clock())}};
 }
 
 Result<Json> answer_code(Workspace& workspace, const Json& params) {
@@ -120,9 +128,10 @@ Json code_result() {
   Json source =
       object({{"file", string("source file")},
               {"here", flag("it can be read on this machine")},
+              {"newer", flag("it was written to after the program: its lines may be others now")},
               {"lines",
                list(object({{"line", number("from 1")}, {"text", string("")}}, {"line", "text"}))}},
-             {"file", "here", "lines"});
+             {"file", "here", "newer", "lines"});
   return object({{"function", string("its name")},
                  {"object", string("the file that it is in")},
                  {"address", string("where it was in the first process that ran it")},

@@ -12,4 +12,10 @@ namespace hodo::view {
 std::map<std::uint32_t, std::string> read_source(const std::string& path, std::uint32_t first,
                                                  std::uint32_t last);
 
+// Whether the source was written to after the program that was made of it, so that its lines may be
+// others now; false where one of the files is not here.
+bool is_newer(const std::string& source, const std::string& program);
+// The same in words: "a.c is newer than prog: its lines may be others now"; else empty.
+std::string newer_text(const std::string& source, const std::string& program);
+
 }  // namespace hodo::view
