@@ -107,6 +107,9 @@ class CallPen {
     return true;
   }
 
+  // As far as it knows: whether the innermost call is of a stub that has not been left.
+  bool in_stub() const { return top_ != bottom_ && top_[-1].is_stub(); }
+
   // Behind end_span(): what is followed from here on is to be learned, until finish_learning();
   // before, nobody may be told of it.
   void begin_learning() {
@@ -121,7 +124,7 @@ class CallPen {
   }
   // Whether it could be learned, which is in `out` then; as if nothing had been followed. `left` is
   // behind the last row.
-  bool finish_learning(const LeftOut& left, LearnedCalls& out) {
+  bool finish_learning(const LeftOut& left, LearnedCalls<Made>& out) {
     learner_.end();
     if (learner_.learnable() && begun_) take_over(left, out);
     forget_span();
@@ -131,14 +134,14 @@ class CallPen {
     return learner_.learnable();
   }
   // Whether what was learned is what would follow here.
-  bool fits(const LearnedCalls& learned) const {
+  bool fits(const LearnedCalls<Kept>& learned) const {
     if (static_cast<std::size_t>(log_.limit() - top_) < learned.opened.size()) return false;
     return fits_calls(learned, top_, bottom_, [this](std::uint32_t callee, const OpenedCall* top) {
       return jumps_on(callee, top) == Jump::fits;
     });
   }
   // Behind what was left out, and instructions since the last branch. It fits, and has begun.
-  void take(const LearnedCalls& learned, const LeftOut& left, std::uint64_t pending) {
+  void take(const LearnedCalls<Kept>& learned, const LeftOut& left, std::uint64_t pending) {
     const std::uint32_t branches = span_.branches + static_cast<std::uint32_t>(left.branches);
     const std::uint32_t insns = span_.insns + static_cast<std::uint32_t>(left.insns + pending);
     const auto more = static_cast<std::uint32_t>(pending);  // before the first branch
@@ -232,7 +235,7 @@ class CallPen {
     top_ = bottom_;
     log_.forget_span();
   }
-  void take_over(const LeftOut& left, LearnedCalls& out) {
+  void take_over(const LeftOut& left, LearnedCalls<Made>& out) {
     finish_span(left);
     out.begun = true;
     out.span = span_;

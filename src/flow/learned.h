@@ -7,13 +7,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "hodo/flow/branch.h"
 #include "hodo/flow/call_spans.h"
 #include "link.h"
+#include "return_guards.h"
 #include "transfer_log.h"
 
 namespace hodo::flow {
@@ -31,32 +32,44 @@ struct LearnedTail {
   std::uint32_t callee = 0;
 };
 
+// Lists while they are made, and as they are kept.
+template <class T>
+using Made = std::vector<T>;
+template <class T>
+using Kept = std::span<const T>;
+
 // What CallPen has followed.
-struct LearnedCalls {
+struct LearnedSpan {
   bool begun = false;  // anything
   CallSpan span;       // what it says of lists is of no account
-  std::vector<LearnedReturn> returned;
-  std::vector<LearnedTail> tails;
-  std::vector<std::uint64_t> noted;
-  std::vector<OpenedCall> opened;
-  std::vector<PassedCalls> passed;
+};
+template <template <class> class List>
+struct LearnedCalls : LearnedSpan {
+  List<LearnedReturn> returned;
+  List<LearnedTail> tails;
+  List<std::uint64_t> noted;
+  List<OpenedCall> opened;
+  List<PassedCalls> passed;
   // Of callees whose calls were told one by one then. The caller is kOpenBefore also of what any
   // call from before has called.
-  std::vector<SingleCall> singles;
+  List<SingleCall> singles;
 };
 
 // What SummingPen has followed.
-struct LearnedSums {
+struct LearnedSum {
   bool begun = false;
   std::uint32_t insns = 0;        // all that paths have
   std::uint32_t first_insns = 0;  // as SummedSpan has them
   std::uint32_t first = 0;
-  std::vector<LearnedReturn> returned;
-  std::vector<LearnedTail> tails;
-  std::vector<std::uint64_t> noted;
-  std::vector<CalledPath> paths;  // in order, the first one kOpenBefore
-  std::vector<LeftOpen> open;     // each with the path below it
-  std::uint32_t here = 0;         // the path behind them
+  std::uint32_t here = 0;  // the path behind the open calls
+};
+template <template <class> class List>
+struct LearnedSums : LearnedSum {
+  List<LearnedReturn> returned;
+  List<LearnedTail> tails;
+  List<std::uint64_t> noted;
+  List<CalledPath> paths;  // in order, the first one kOpenBefore
+  List<LeftOpen> open;     // each with the path below it
 };
 
 // Where a call returns to (OpenedCall, LeftOpen) that is of no stub.
@@ -156,15 +169,21 @@ struct LearnedUnit {
   Link step = kNoLink;
 };
 
-template <bool kExact>
+// A call that it leaves on the return stack.
+struct LearnedPush {
+  std::uint64_t returns = 0;
+  Link step = kNoLink;  // there, if it is known
+};
+
+template <bool kExact, template <class> class List = Made>
 struct Learned {
-  std::conditional_t<kExact, LearnedCalls, LearnedSums> calls;
+  std::conditional_t<kExact, LearnedCalls<List>, LearnedSums<List>> calls;
   LearnedTransfers rest;
-  std::vector<LearnedUnit> units;  // with kExact, in the order in which they ran first,
-  std::uint32_t round = 0;         // and when that was told last (StepGraph::round)
-  // What it leaves on the return stack, the innermost call last.
-  std::vector<std::pair<std::uint64_t, Link>> pushed;
-  Link to = kNoLink;  // where it leads
+  List<LearnedUnit> units;  // with kExact, in the order in which they ran first,
+  std::uint32_t round = 0;  // and when that was told last (StepGraph::round)
+  List<ReturnGuard> guards;
+  List<LearnedPush> pushed;  // the innermost call last
+  Link to = kNoLink;         // where it leads
 };
 
 }  // namespace hodo::flow

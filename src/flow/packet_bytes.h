@@ -14,6 +14,18 @@ inline std::uint64_t load_word(const std::uint8_t* at) {
   return value;
 }
 
+// Whether the first bytes at both are the same; whole words can be read there.
+inline bool same_bytes(const std::uint8_t* a, const std::uint8_t* b, std::size_t bytes) {
+  std::uint64_t differ = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= bytes; i += 8) differ |= load_word(a + i) ^ load_word(b + i);
+  if (i < bytes) {
+    const unsigned unused = 8 * static_cast<unsigned>(8 - (bytes - i));
+    differ |= (load_word(a + i) ^ load_word(b + i)) << unused;
+  }
+  return differ == 0;
+}
+
 inline constexpr int kIpForms = 8;
 inline constexpr std::array<std::uint8_t, kIpForms> kIpSize = {0, 2, 4, 6, 6, 0, 8, 0};
 

@@ -11,6 +11,7 @@
 #include "packet_bytes.h"
 #include "path_decoder.h"
 #include "step_pen.h"
+#include "stretch_learner.h"
 #include "transfer_pen.h"
 
 namespace hodo::flow {
@@ -195,14 +196,13 @@ struct PathDecoder::Stepper {
   template <Want kWant>
   bool take_stretch(LearnedStretches<kExact<kWant>>& stretches);
   template <Want kWant>
-  bool take_learned(LearnedStretches<kExact<kWant>>& stretches, const Stretch& known,
-                    Learned<kExact<kWant>>& learned);
-  // `useless`: it was of no use so far; null: it is not known.
+  bool take_learned(LearnedStretches<kExact<kWant>>& stretches, KeptStretch<kExact<kWant>>& known);
   template <Want kWant>
-  bool learn(LearnedStretches<kExact<kWant>>& stretches, std::uint64_t key, Stretch* useless);
-  // Up to there; false: it is of no use to learn that.
+  bool learn(LearnedStretches<kExact<kWant>>& stretches,
+             const typename LearnedStretches<kExact<kWant>>::Found& found);
+  // To where a stretch ends that begins here; false: it is of no use to learn that.
   template <Want kWant>
-  bool follow_packets(const std::uint8_t* limit);
+  bool follow_packets();
   void note_units(Learned<true>& learned);
   // To go back to.
   struct Place {

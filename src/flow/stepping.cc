@@ -295,10 +295,16 @@ template <Want kWant>
 template <Want kWant>
 void PathDecoder::Stepper::run() {
   [[maybe_unused]] auto* const stretches = stretches_for<kWant>();
+  constexpr auto kMostOfStretch =
+      static_cast<std::ptrdiff_t>(LearnedStretches<kExact<kWant>>::kMostBytes);
+  if constexpr (kLeavesOut<kWant>) {
+    if (stretches != nullptr) stretches->begin();
+  }
   while (at != end && !graph.full()) {
     if constexpr (kLeavesOut<kWant>) {
-      if (stretches != nullptr && end - at >= static_cast<std::ptrdiff_t>(kStretchBytes) &&
-          stretches->worth_a_look(at) && take_stretch<kWant>(*stretches)) {
+      if (stretches != nullptr && end - at >= kMostOfStretch &&
+          stretches->worth_a_look(at, [&] { return pen<kWant>().stretch_may_begin(); }) &&
+          take_stretch<kWant>(*stretches)) {
         continue;
       }
     }
@@ -308,10 +314,14 @@ void PathDecoder::Stepper::run() {
 }
 
 template <Want kWant>
-bool PathDecoder::Stepper::follow_packets(const std::uint8_t* limit) {
+bool PathDecoder::Stepper::follow_packets() {
+  using Stretches = LearnedStretches<kExact<kWant>>;
+  const std::uint8_t* const begin = at;
+  const std::uint8_t* const limit = begin + Stretches::kMostBytes;
   while (!pen<kWant>().has_given_up() && link != kNoLink) {
     const std::size_t size = short_packet_size(at, end);
     if (size == 0 || limit - at < static_cast<std::ptrdiff_t>(size)) return true;
+    if (Stretches::ends(begin, at) && pen<kWant>().stretch_may_begin()) return true;
     switch (common_packet(*at)) {
       case CommonPacket::tnt:
         if (!step_tnt<kWant>()) return false;
@@ -326,9 +336,8 @@ bool PathDecoder::Stepper::follow_packets(const std::uint8_t* limit) {
   return false;
 }
 
-template bool PathDecoder::Stepper::follow_packets<Want::learned_transfers>(const std::uint8_t*);
-template bool PathDecoder::Stepper::follow_packets<Want::learned_exact_transfers>(
-    const std::uint8_t*);
+template bool PathDecoder::Stepper::follow_packets<Want::learned_transfers>();
+template bool PathDecoder::Stepper::follow_packets<Want::learned_exact_transfers>();
 
 // Null: calls are not followed here.
 const CallJudge* PathDecoder::judge_of_calls() {

@@ -98,10 +98,7 @@ void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard
   const std::size_t peak = returns_.size() + path.peak;
   if (peak > pops_) whole.peak = std::max(whole.peak, static_cast<std::uint8_t>(peak - pops_));
   if (outside) {
-    if (guard) {
-      made_.guards[made_.guard_count] = *guard;
-      made_.guarded[made_.guard_count++] = static_cast<std::uint8_t>(pops_);
-    }
+    if (guard) made_.guards[made_.guard_count++] = {*guard, pops_};
     ++pops_;
   } else if (path.pops != 0) {
     returns_.pop_back();

@@ -17,7 +17,7 @@
 #include "hodo/flow/decoder.h"
 #include "packet_bytes.h"
 #include "path.h"
-#include "return_stack.h"
+#include "return_guards.h"
 
 namespace hodo::flow {
 
@@ -77,10 +77,7 @@ struct Stretch {
   std::array<std::uint8_t, kStretchBytes> bytes{};
   std::uint64_t last_ip = 0;  // before, for IP compression
   std::uint64_t next_last_ip = 0;
-  // Returns in it that are compressed and go to a caller from before it: what must be where on the
-  // return stack, counted from the top.
-  std::array<std::uint64_t, kMostGuards> guards{};
-  std::array<std::uint8_t, kMostGuards> guarded{};
+  std::array<ReturnGuard, kMostGuards> guards{};
   std::uint8_t guard_count = 0;
   std::uint8_t length = 0;  // of the bytes
   bool enabled_after = false;
@@ -96,23 +93,12 @@ struct Stretch {
 };
 
 inline bool Stretch::same_bytes(const std::uint8_t* at) const {
-  std::uint64_t differ = 0;
-  std::size_t i = 0;
-  for (; i + 8 <= length; i += 8) differ |= load_word(at + i) ^ load_word(bytes.data() + i);
-  if (i < length) {
-    const unsigned unused = 8 * static_cast<unsigned>(8 - (length - i));
-    differ |= (load_word(at + i) ^ load_word(bytes.data() + i)) << unused;
-  }
-  return differ == 0;
+  return hodo::flow::same_bytes(at, bytes.data(), length);
 }
 
 inline bool Stretch::fits(const ReturnStack& returns) const {
-  // Where old entries would fall off the end, what is left depends on the order.
-  if (std::max<unsigned>(returns.depth(), path.pops) + path.peak > ReturnStack::kSize) return false;
-  for (unsigned i = 0; i < guard_count; ++i) {
-    if (returns.depth() <= guarded[i] || returns.entry(guarded[i]) != guards[i]) return false;
-  }
-  return true;
+  return has_room(returns, path.pops, path.peak) &&
+         hold(std::span(guards).first(guard_count), returns);
 }
 
 class StretchTable {

@@ -91,25 +91,28 @@ class SummingPen {
     return true;
   }
 
+  // As far as it knows: whether the innermost call is of a stub that has not been left.
+  bool in_stub() const { return top_ != bottom_ && top_[-1].is_stub(); }
+
   // As CallPen's.
   void begin_learning() { learner_.begin(); }
   void give_up() {
     learner_.give_up();
     forget_span();
   }
-  bool finish_learning(const LeftOut& left, LearnedSums& out) {
+  bool finish_learning(const LeftOut& left, LearnedSums<Made>& out) {
     learner_.end();
     if (learner_.learnable() && begun_) take_over(left, out);
     forget_span();
     return learner_.learnable() && out.paths.size() < CallSums::kAtOnce;
   }
-  bool fits(const LearnedSums& learned) const {
+  bool fits(const LearnedSums<Kept>& learned) const {
     if (static_cast<std::size_t>(sums_.limit() - top_) < learned.open.size()) return false;
     return fits_calls(learned, top_, bottom_, [this](std::uint32_t callee, const LeftOpen* top) {
       return jumps_on(callee, top) == Jump::fits;
     });
   }
-  void take(const LearnedSums& learned, const LeftOut& left, std::uint64_t pending) {
+  void take(const LearnedSums<Kept>& learned, const LeftOut& left, std::uint64_t pending) {
     count_to(insns_ + static_cast<std::uint32_t>(left.insns + pending));
     if (!std::exchange(begun_, true)) {
       first_ = learned.first;
@@ -161,7 +164,7 @@ class SummingPen {
     sums_.forget_span();
     start_span();
   }
-  void take_over(const LeftOut& left, LearnedSums& out) {
+  void take_over(const LeftOut& left, LearnedSums<Made>& out) {
     count_to(insns_ + static_cast<std::uint32_t>(left.insns));
     out.begun = true;
     out.insns = counted_;

@@ -151,7 +151,7 @@ class TransferPen {
     packet(step, here, kNoLink, ip);
   }
   // What is left out of a row of outcomes.
-  void add(const Row& row) {
+  [[gnu::always_inline]] void add(const Row& row) {
     if (row.sum == 0) return;
     const std::uint32_t jumps = leaving::jumps(row.sum);
     const std::uint32_t insns = leaving::insns(row.sum);
@@ -177,7 +177,7 @@ class TransferPen {
     not_taken_ += leaving::outcomes(row.sum) - taken;
   }
   // Behind a row of outcomes.
-  void finish(const Row& row) {
+  [[gnu::always_inline]] void finish(const Row& row) {
     add(row);
     leaves_out_ = leaves_out_ && may_leave_out_more();
     if constexpr (!kExact) {
@@ -189,7 +189,6 @@ class TransferPen {
   // What is followed from here on is to be learned, until finish_learning(): nothing of it is told
   // before. False: it cannot be.
   bool begin_learning() {
-    if (!may_take_learned()) return false;
     end_span();
     if (at_ >= limit_) turn_over();
     if (!leaves_out_) return false;
@@ -231,9 +230,11 @@ class TransferPen {
     return learned;
   }
   bool follows_calls() const { return call_pen_.judge() != nullptr; }
-  bool may_take_learned() const { return leaves_out_; }
-  // Puts down what was learned, if it is what would come here; may_take_learned() must hold.
-  bool take(Learned<kExact>& learned) {
+  // Where what is learned may begin. Not behind the call of a stub: where that leads would hang on
+  // a call from before.
+  bool stretch_may_begin() const { return leaves_out_ && !call_pen_.in_stub(); }
+  // Puts down what was learned, if it is what would come here; stretch_may_begin() must hold.
+  bool take(Learned<kExact, Kept>& learned) {
     if (!call_pen_.fits(learned.calls)) return false;
     if constexpr (kExact) tell_units(learned);
     const LearnedTransfers& rest = learned.rest;
@@ -293,7 +294,7 @@ class TransferPen {
     call_pen_.give_up();
   }
   // Code that has not run in this round.
-  void tell_units(Learned<true>& learned) {
+  void tell_units(Learned<true, Kept>& learned) {
     if (std::exchange(learned.round, graph_.round()) == graph_.round()) return;
     for (const LearnedUnit& one : learned.units) {
       if (graph_.unit_runs_first(one.unit)) graph_.append_lines(one.step, out_.lines());
