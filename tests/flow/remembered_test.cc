@@ -155,6 +155,33 @@ TEST(Remembered, TheSameReturnsToAnotherCallersCaller) {
   expect_all_ways_the_same(code, trace, 3 * kRounds * 45 * 6);
 }
 
+// The same again, but nobody follows calls over the packet behind them: the innermost caller is the
+// same each time, and the next one only the return stack knows.
+TEST(Remembered, TheSameReturnsToCallersOfBefore) {
+  const Code code = Code()
+                        .at(0x1000)
+                        .jz(0x1100)
+                        .call(0x2000)
+                        .jz(0x1000)
+                        .at(0x1100)
+                        .call(0x2000)
+                        .jz(0x1000)
+                        .at(0x2000)
+                        .call(0x3000)
+                        .ret()
+                        .at(0x3000)
+                        .jz(0x3000)
+                        .ret();
+  Trace trace;
+  trace.psb(0x1000);
+  for (int round = 0; round < 3 * kRounds; ++round) {
+    trace.tnt(round % 3 == 2 ? "T" : "N").plain(pt::PacketType::cbr);
+    for (int i = 0; i < 31; ++i) trace.tnt("TTTTTT");
+    trace.tnt("NTTT");
+  }
+  expect_all_ways_the_same(code, trace, 3 * kRounds * 31 * 6);
+}
+
 TEST(Remembered, TracingThatStopsAndStarts) {
   const Code code = Code().at(0x1000).jz(0x1000).syscall();
   Trace trace;
