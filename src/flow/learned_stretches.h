@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -94,8 +93,8 @@ class LearnedStretches {
     Stretch* stretch = nullptr;
     bool to_learn = false;
     std::uint32_t tag = 0;
-    std::uint32_t whole_tag = 0;         // of all bytes
-    std::optional<std::size_t> useless;  // the slot that says so of it
+    std::uint32_t whole_tag = 0;  // of all bytes
+    bool useless = false;         // it was tried before
   };
   Found find(const StretchBegin& here) {
     if (last_ != nullptr && last_->next_from == here.from) {
@@ -219,8 +218,8 @@ class LearnedStretches {
     while (!slots_[i].is_empty() && !(slots_[i].tag == out.whole_tag && slots_[i].is_useless())) {
       i = behind(i);
     }
-    if (!slots_[i].is_empty()) out.useless = i;
-    out.to_learn = slots_[i].is_empty() || tries_again(slots_[i]);
+    out.useless = !slots_[i].is_empty();
+    out.to_learn = !out.useless || tries_again(slots_[i]);
   }
   void insert(Slot slot) {
     if (2 * (learned_ + useless_ + 1) > slots_.size()) {

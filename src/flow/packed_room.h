@@ -46,10 +46,6 @@ class PackedRoom {
   }
   // In bytes.
   std::size_t size() const { return chunks_.size() * kMostWords * kWord; }
-  void clear() {
-    chunks_.clear();
-    used_ = 0;
-  }
 
  private:
   void* take(std::size_t count) {
