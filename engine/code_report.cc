@@ -215,11 +215,11 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
   });
 }
 
+bool is_small(const Mapping& mapping) { return mapping.end - mapping.start <= 64 * kPage; }
+
 // The recorder opens a file that is gone by way of the process, if it may. Of small ones, as are
 // made for closures, all is sent, of the time of the mapping, as the recorder does it: then it is
 // code without a file.
-bool is_small(const Mapping& mapping) { return mapping.end - mapping.start <= 64 * kPage; }
-
 void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) {
   if (!is_small(mapping)) return;
   for (std::uint64_t at = mapping.start; at < mapping.end; at += kPage) {

@@ -232,6 +232,8 @@ class ShadowStack {
   void cut(std::size_t depth);
   void reset(bool whole);
   void park();
+  // That one goes on, and the current one waits.
+  void take_up(std::vector<Stack>::iterator parked);
   bool long_jump(std::uint64_t to);
   bool land(std::uint64_t to, const Landings& landings);
   bool land_elsewhere(std::uint64_t to, const Landings& landings);

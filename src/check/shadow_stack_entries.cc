@@ -58,10 +58,7 @@ bool ShadowStack::take_turn(std::uint64_t to, std::uint64_t interrupted, PathFac
   if (waiting == 0) return false;
   push({.address = interrupted, .signal = true, .supposed = true});
   if (!on_top) {
-    Stack next = std::move(*found);
-    parked_.erase(found);
-    park();
-    current_ = std::move(next);
+    take_up(found);
   }
   std::size_t depth = current_.frames.size() - 1;
   while (!fits(current_.frames[depth])) --depth;

@@ -74,10 +74,7 @@ bool ShadowStack::long_jump(std::uint64_t to) {
   auto mark = find(current_);
   for (std::size_t p = parked_.size(); p-- > 0 && mark == current_.marks.rend();) {
     if (find(parked_[p]) == parked_[p].marks.rend()) continue;
-    Stack next = std::move(parked_[p]);
-    parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
-    park();
-    current_ = std::move(next);
+    take_up(parked_.begin() + static_cast<std::ptrdiff_t>(p));
     mark = find(current_);
   }
   if (mark == current_.marks.rend()) return false;

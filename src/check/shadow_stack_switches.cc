@@ -35,6 +35,13 @@ void ShadowStack::park() {
   reset(false);
 }
 
+void ShadowStack::take_up(std::vector<Stack>::iterator parked) {
+  Stack next = std::move(*parked);
+  parked_.erase(parked);
+  park();
+  current_ = std::move(next);
+}
+
 // Goes on with a stack that was left at `to`: the one that was left first of those, since such
 // programs mostly take turns. Where `to` lies inside of a stack, what is above was another one.
 bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
@@ -45,10 +52,7 @@ bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
   const auto found = std::ranges::find_if(parked_, fits);
   if (found == parked_.end()) return false;
   const bool only = std::none_of(std::next(found), parked_.end(), fits);
-  Stack next = std::move(*found);
-  parked_.erase(found);
-  park();
-  current_ = std::move(next);
+  take_up(found);
   floor_ = current_.frames.size();
   if (!only || mistaken_ || (facts & (kShared | kMayStay)) != 0) guess(facts);
   pop();
@@ -114,10 +118,7 @@ bool ShadowStack::resume_handled(std::uint64_t to) {
   if (!handles(current_)) {
     const auto found = std::find_if(parked_.rbegin(), parked_.rend(), handles);
     if (found == parked_.rend()) return false;
-    Stack next = std::move(*found);
-    parked_.erase(std::next(found).base());
-    park();
-    current_ = std::move(next);
+    take_up(std::next(found).base());
   }
   std::size_t depth = current_.frames.size() - 1;
   while (!fits(current_.frames[depth])) --depth;

@@ -58,8 +58,8 @@ template <bool kExact>
 class LearnedStretches {
  public:
   using Stretch = KeptStretch<kExact>;
-  static constexpr std::size_t kMostBytes = 64;
-  static constexpr std::size_t kLeastBytes = 32;
+  static constexpr std::size_t kMostBytes = kStretchBytes;
+  static constexpr std::size_t kLeastBytes = kLeastStretch;
 
   // Whether a stretch that began there ends here, where a word can be read.
   static bool ends(const std::uint8_t* begin, const std::uint8_t* at) {
@@ -117,7 +117,7 @@ class LearnedStretches {
       }
       ++alike;
     }
-    if (alike < kMostAlike) ask_of(hash_on(hash, here.at), out);
+    if (alike < kMostAlike) ask_of(StretchTable::whole_key(hash, here.at), out);
     return out;
   }
   // One that find() said is to be learned, and what it does. Null: it is too long.
@@ -183,21 +183,12 @@ class LearnedStretches {
     return times >= kFirst && std::has_single_bit(times);
   }
 
-  // Of what tells stretches apart, but for their later bytes,
+  // Of what tells stretches apart, but for their later bytes.
   static std::uint64_t hash_of(const StretchBegin& here) {
-    static_assert(kLeastBytes == 32);
     const std::uint64_t key =
         StretchTable::key_of(here.at, here.last_ip, here.returns.top().value_or(0));
     const std::uint64_t hash = (key ^ here.from * 0x9e3779b97f4a7c15u) * kMix;
     return hash ^ hash >> 32;
-  }
-  // and of these, too.
-  static std::uint64_t hash_on(std::uint64_t hash, const std::uint8_t* at) {
-    for (std::size_t i = kLeastBytes; i < kMostBytes; i += 8) {
-      hash = (hash ^ load_word(at + i)) * kMix;
-      hash ^= hash >> 32;
-    }
-    return hash * kMix;
   }
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 

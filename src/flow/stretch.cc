@@ -12,7 +12,7 @@ void StretchTable::clear() {
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   count_ = 0;
   hits_.clear();
-  seen_.assign(kMostSeen, 0);
+  seen_ = {};
 }
 
 void StretchTable::remember(const Stretch& stretch) {
@@ -42,14 +42,7 @@ void StretchTable::grow() {
 }
 
 bool StretchTable::came_before(std::uint64_t ip, std::uint64_t key, const std::uint8_t* at) {
-  std::uint64_t hash = ip ^ key;
-  for (std::size_t i = kLeastStretch; i < kStretchBytes; i += 8) {
-    hash = (hash ^ load_word(at + i)) * 0xd6e8feb86659fd93u;
-    hash ^= hash >> 32;
-  }
-  std::uint16_t& seen = seen_[hash % kMostSeen];
-  const auto part = static_cast<std::uint16_t>(hash >> 40 | 1);
-  if (std::exchange(seen, part) == part) return true;
+  if (seen_.came(whole_key(ip ^ key, at), 1)) return true;
   if (--patience_ == 0) {
     patience_ = kPatience;
     pause_ = std::exchange(next_pause_, std::min(2 * next_pause_, kMostPause));

@@ -15,6 +15,7 @@
 
 #include "hit_list.h"
 #include "hodo/flow/decoder.h"
+#include "often_seen.h"
 #include "packet_bytes.h"
 #include "path.h"
 #include "return_guards.h"
@@ -114,6 +115,15 @@ class StretchTable {
            last_ip * 0xc4ceb9fe1a85ec53u ^ top_return * 0xd6e8feb86659fd93u;
   }
 
+  // The same of all kStretchBytes, for a place and its key.
+  static std::uint64_t whole_key(std::uint64_t key, const std::uint8_t* at) {
+    for (std::size_t i = kLeastStretch; i < kStretchBytes; i += 8) {
+      key = (key ^ load_word(at + i)) * 0xd6e8feb86659fd93u;
+      key ^= key >> 32;
+    }
+    return key * 0xd6e8feb86659fd93u;
+  }
+
   // The one with this place and key that `usable` says yes to; null: there is none.
   template <class Usable>
   Stretch* find(std::uint64_t ip, std::uint64_t key, std::uint8_t what, Usable usable) {
@@ -163,7 +173,6 @@ class StretchTable {
  private:
   static constexpr std::size_t kLeastSize = 1 << 8;
   static constexpr std::size_t kMost = 1 << 16;
-  static constexpr std::size_t kMostSeen = 1 << 14;
   static constexpr int kMostAlike = 8;  // with the same key
   static constexpr std::uint32_t kMostPassed = 16;
   static constexpr std::uint32_t kPatience = 256;
@@ -186,7 +195,7 @@ class StretchTable {
   unsigned shift_ = 0;
   std::size_t count_ = 0;
   HitList hits_;
-  std::vector<std::uint16_t> seen_;  // parts of hashes
+  OftenSeen seen_;
   bool behind_one_ = false;
   std::uint32_t passed_ = 0;
   std::uint32_t patience_ = kPatience;

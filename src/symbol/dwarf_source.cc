@@ -18,11 +18,12 @@ constexpr int kMostUnits = 1 << 20;
 constexpr int kMostRanges = 1 << 22;
 constexpr std::size_t kMostRows = 1 << 24;
 
-// The first entry directly inside `die`, or inside what only holds others, that `is_wanted`. With a
-// list instead of recursion, as libdw's own dwarf_getscopes uses, and counting, since a damaged
-// file's siblings can form a ring.
-template <class IsWanted>
-std::optional<Dwarf_Die> find_inside(const Dwarf_Die& die, int& budget, IsWanted is_wanted) {
+// The first entry that `is_wanted` of those directly inside `die`, or inside what is `gone_into`.
+// With a list instead of recursion, as libdw's own dwarf_getscopes uses, and counting, since a
+// damaged file's siblings can form a ring.
+template <class IsWanted, class GoneInto>
+std::optional<Dwarf_Die> find_inside(const Dwarf_Die& die, int& budget, IsWanted is_wanted,
+                                     GoneInto gone_into) {
   std::vector<Dwarf_Die> pending = {die};
   while (!pending.empty()) {
     Dwarf_Die child;
@@ -31,38 +32,29 @@ std::optional<Dwarf_Die> find_inside(const Dwarf_Die& die, int& budget, IsWanted
     if (dwarf_child(&parent, &child) != 0) continue;
     do {
       if (--budget < 0) return std::nullopt;
-      if (may_hold_functions(child)) {
-        pending.push_back(child);
-      } else if (is_wanted(child)) {
-        return child;
-      }
+      if (is_wanted(child)) return child;
+      if (gone_into(child)) pending.push_back(child);
     } while (dwarf_siblingof(&child, &child) == 0);
   }
   return std::nullopt;
 }
 
-// The scope directly inside `die` that has the address.
+// The scope directly inside `die`, or what only holds others, that has the address.
 std::optional<Dwarf_Die> inner_scope(const Dwarf_Die& die, std::uint64_t vaddr, int& budget) {
-  return find_inside(die, budget, [vaddr](Dwarf_Die& child) {
+  const auto has = [vaddr](Dwarf_Die& child) {
     return holds_code(child) && dwarf_haspc(&child, vaddr) == 1;
-  });
+  };
+  return find_inside(die, budget, has, may_hold_functions);
 }
 
 // A function inside another one, in whose code it need not lie.
 std::optional<Dwarf_Die> nested_function(const Dwarf_Die& unit, std::uint64_t vaddr, int& budget) {
-  std::vector<Dwarf_Die> pending = {unit};
-  while (!pending.empty()) {
-    Dwarf_Die child;
-    Dwarf_Die parent = pending.back();
-    pending.pop_back();
-    if (dwarf_child(&parent, &child) != 0) continue;
-    do {
-      if (--budget < 0) return std::nullopt;
-      if (dwarf_tag(&child) == DW_TAG_subprogram && dwarf_haspc(&child, vaddr) == 1) return child;
-      if (holds_code(child) || may_hold_functions(child)) pending.push_back(child);
-    } while (dwarf_siblingof(&child, &child) == 0);
-  }
-  return std::nullopt;
+  const auto has = [vaddr](Dwarf_Die& child) {
+    return dwarf_tag(&child) == DW_TAG_subprogram && dwarf_haspc(&child, vaddr) == 1;
+  };
+  return find_inside(unit, budget, has, [](Dwarf_Die& child) {
+    return holds_code(child) || may_hold_functions(child);
+  });
 }
 
 // The functions around an address, outermost first: a function and the calls inlined into it.
@@ -241,10 +233,11 @@ namespace {
 std::optional<Dwarf_Die> inlined_in(const Dwarf_Die& unit, std::string_view wanted,
                                     Scopes& scopes) {
   int budget = kMostDies;
-  return find_inside(unit, budget, [wanted, &scopes](Dwarf_Die& child) {
+  const auto is_it = [wanted, &scopes](Dwarf_Die& child) {
     return dwarf_tag(&child) == DW_TAG_subprogram && is_inlined(child) &&
            is_called(child, wanted, scopes);
-  });
+  };
+  return find_inside(unit, budget, is_it, may_hold_functions);
 }
 
 }  // namespace
@@ -282,7 +275,7 @@ namespace {
 // Adds the functions that a unit defines; false: there are too many entries.
 bool add_functions(const Dwarf_Die& unit, DebugFunctions& out) {
   int budget = kMostDies;
-  find_inside(unit, budget, [&out](Dwarf_Die& child) {
+  const auto add = [&out](Dwarf_Die& child) {
     const bool defined =
         dwarf_tag(&child) == DW_TAG_subprogram && !dwarf_hasattr(&child, DW_AT_declaration);
     if (std::string name = defined ? name_of(child) : ""; !name.empty()) {
@@ -291,7 +284,8 @@ bool add_functions(const Dwarf_Die& unit, DebugFunctions& out) {
                                                  is_inlined(child)});
     }
     return false;
-  });
+  };
+  find_inside(unit, budget, add, may_hold_functions);
   return budget >= 0;
 }
 

@@ -128,23 +128,14 @@ TEST(Remembered, ACallThatReturnedPushedTheOldestOff) {
   }
 }
 
+// With what both callers of the next two tests call.
+Code with_loop(Code code) { return code.at(0x2000).call(0x3000).ret().at(0x3000).jz(0x3000).ret(); }
+
 // 1000 jz 1100: callers of 2000 in turn, which calls the loop at 3000. The same bytes lead out of
 // the loop, through 2005, to either caller.
 TEST(Remembered, TheSameReturnsToAnotherCallersCaller) {
-  const Code code = Code()
-                        .at(0x1000)
-                        .jz(0x1100)
-                        .call(0x2000)
-                        .jmp(0x1000)
-                        .at(0x1100)
-                        .call(0x2000)
-                        .jmp(0x1000)
-                        .at(0x2000)
-                        .call(0x3000)
-                        .ret()
-                        .at(0x3000)
-                        .jz(0x3000)
-                        .ret();
+  const Code code = with_loop(
+      Code().at(0x1000).jz(0x1100).call(0x2000).jmp(0x1000).at(0x1100).call(0x2000).jmp(0x1000));
   Trace trace;
   trace.psb(0x1000);
   for (int round = 0; round < 3 * kRounds; ++round) {
@@ -158,20 +149,8 @@ TEST(Remembered, TheSameReturnsToAnotherCallersCaller) {
 // The same again, but nobody follows calls over the packet behind them: the innermost caller is the
 // same each time, and the next one only the return stack knows.
 TEST(Remembered, TheSameReturnsToCallersOfBefore) {
-  const Code code = Code()
-                        .at(0x1000)
-                        .jz(0x1100)
-                        .call(0x2000)
-                        .jz(0x1000)
-                        .at(0x1100)
-                        .call(0x2000)
-                        .jz(0x1000)
-                        .at(0x2000)
-                        .call(0x3000)
-                        .ret()
-                        .at(0x3000)
-                        .jz(0x3000)
-                        .ret();
+  const Code code = with_loop(
+      Code().at(0x1000).jz(0x1100).call(0x2000).jz(0x1000).at(0x1100).call(0x2000).jz(0x1000));
   Trace trace;
   trace.psb(0x1000);
   for (int round = 0; round < 3 * kRounds; ++round) {
