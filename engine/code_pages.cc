@@ -48,6 +48,7 @@ std::uint64_t touched[kMostPages];
 std::size_t touched_count = 0;
 bool translating = false;
 std::size_t guarded_count = 0;
+bool may_guard = true;
 
 // False: the process has as many mappings as it may have, and this would make one more.
 bool protect(std::uint64_t page, std::uint64_t bytes, std::uint32_t prot) {
@@ -58,7 +59,7 @@ bool protect(std::uint64_t page, std::uint64_t bytes, std::uint32_t prot) {
 // A page that cannot be protected is checked from now on.
 void guard(std::uint64_t page, CodePage& code) {
   if (code.guarded || code.checked || (code.prot & PROT_WRITE) == 0) return;
-  if (is_being_replaced(page)) {  // by what nobody has seen yet
+  if (!may_guard || is_being_replaced(page)) {  // by what nobody has seen yet
     code.checked = true;
     return;
   }
@@ -337,6 +338,11 @@ bool unprotect_all() {
     drop_dependents(*code);
   });
   return true;
+}
+
+void stop_guarding() {
+  may_guard = false;
+  unprotect_all();
 }
 
 bool code_pages_are_ready() {

@@ -58,6 +58,9 @@ bool code_overwritten(std::uint64_t start, std::uint64_t bytes);
 bool code_written(std::uint64_t address, const std::uint8_t* fragment, bool& stale);
 // Gives all pages back; true if there were any: the kernel could not write to them.
 bool unprotect_all();
+// The same for good: fragments are checked instead. Before the kernel no longer gives back such a
+// page, writable and executable, once it is protected (PR_SET_MDWE).
+void stop_guarding();
 
 // The edition of the cache is closed: there are no translations. `alone`: no thread runs in an
 // older one either.

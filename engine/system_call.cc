@@ -11,12 +11,14 @@
 #include "attach.h"
 #include "block_calls.h"
 #include "clock.h"
+#include "code_pages.h"
 #include "dispatch.h"
 #include "edition.h"
 #include "exec.h"
 #include "file_calls.h"
 #include "glue.h"
 #include "line.h"
+#include "lock.h"
 #include "memory_file.h"
 #include "memory_limits.h"
 #include "output.h"
@@ -35,6 +37,8 @@
 
 namespace hodo::engine {
 namespace {
+
+constexpr std::uint64_t kSetMdwe = 65;  // PR_SET_MDWE, Linux 6.3
 
 // Whether it may lead to where nobody is called by an abstract socket's name: to another network
 // namespace, or into a domain of Landlock's that keeps to its own sockets, as rulesets may ask for.
@@ -111,6 +115,10 @@ long call(ThreadArea& area, std::uint64_t behind) {
       return exec_call(area);
     case SYS_prctl: {
       if (area.registers.rdi == kSetUserDispatch) return dispatch_call(area);
+      if (area.registers.rdi == kSetMdwe) {
+        const Locked locked;
+        stop_guarding();
+      }
       const long result = passed_on(area);
       if (area.registers.rdi == PR_SET_NAME && !failed(result)) send_name(area);
       if (area.registers.rdi == PR_SET_TSC) look_for_counter();

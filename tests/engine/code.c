@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -401,6 +402,28 @@ static void rewritten_behind(void) {
   printf("rewritten behind: %d\n", sum);
 }
 
+// The kernel no longer lets a page be written and executed, nor gives such rights back.
+static void without_more_rights(void) {
+  fflush(stdout);
+  if (fork() == 0) {
+    enum { kSetMdwe = 65 };  // PR_SET_MDWE, since Linux 6.3
+    unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    write_function(page, 1);
+    int sum = call(page);
+    prctl(kSetMdwe, 1, 0, 0, 0);
+    for (int i = 2; i < 4; ++i) {
+      write_function(page, i);
+      sum = sum * 10 + call(page);
+    }
+    printf("without more rights: %d\n", sum);
+    fflush(stdout);
+    _exit(0);
+  }
+  int status;
+  wait(&status);
+  printf("ended: %x\n", status);
+}
+
 int main(void) {
   rewritten_in_place();
   rewritten_behind();
@@ -420,6 +443,7 @@ int main(void) {
   patched_by_thread();
   flags_to_another();
   through_memory_file();
+  without_more_rights();
   int sum = 0;
   for (int i = 0; i < 100; ++i) sum += nested(i);
   printf("on the stack: %d\n", sum);
