@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "channel.h"
-#include "recording.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -23,7 +22,6 @@ void await_letting_go(const ThreadArea& area) {
 }  // namespace
 
 void prepare_ptrace(const ThreadArea& area) {
-  if (!is_recorded(area)) return;
   const Registers& r = area.registers;
   const auto tid = static_cast<std::int32_t>(r.rsi);
   switch (r.rdi) {

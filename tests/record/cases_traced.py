@@ -67,3 +67,11 @@ def dies_while_it_is_traced(box):
     losses = _released(box, "dies")
     check(len(losses) == 1 and "went on without being recorded from " in losses[0], f"{losses}")
     equal(_calls(box), {"before": 1, "meanwhile": 0, "afterwards": 0}, "calls")
+
+
+def traced_when_the_recording_has_ended(box):
+    program = box.own("released")
+    alone = box.run([program, "itself", "4"])
+    recorded = box.record([program, "itself", "4"], ["--max-size", "50K"])
+    equal(recorded.stdout, alone.stdout, "children")
+    equal(alone.stdout, b"ended: b00\n" * 4, "natively")

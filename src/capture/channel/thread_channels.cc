@@ -61,14 +61,14 @@ void ThreadChannels::accept(int listening_socket) {
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
     if (asked.hello.start == relay::Start::dies) return hold_stopped(asked);
-    if (stopped_) return;
     if (asked.hello.start == relay::Start::traces) return traced_.ask(std::move(asked));
+    if (stopped_) return;
     if (asked.hello.start == relay::Start::unrecorded) return note_unrecorded(asked.hello);
     add(std::move(asked));
   }));
   if (new_programs_ == nullptr) return;
   new_programs_->look(native_);
-  if (!stopped_) traced_.look(*new_programs_);
+  traced_.look(*new_programs_);
 }
 
 void ThreadChannels::serve() {

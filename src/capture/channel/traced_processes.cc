@@ -68,13 +68,16 @@ void TracedProcesses::answer_all(NewPrograms& programs) {
     }
     const NewChannel asked = std::move(asked_[i]);
     asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (may_be_let_go(traced)) let_go(programs, asked, traced);
+    if (may_be_let_go(traced, asked.sender)) let_go(programs, asked, traced);
     i = 0;
   }
 }
 
-bool TracedProcesses::may_be_let_go(pid_t pid) const {
-  return (recording_.lives(pid) || back_.contains(pid)) && !recording_.shares_memory(pid);
+// A process that was forked since the recording has stopped has the engine, and no channel.
+bool TracedProcesses::may_be_let_go(pid_t pid, pid_t sender) const {
+  const bool has_engine =
+      recording_.lives(pid) || back_.contains(pid) || (stopped_ && pid == sender);
+  return has_engine && !recording_.shares_memory(pid);
 }
 
 void TracedProcesses::move(pid_t pid, auto how) {
@@ -96,7 +99,7 @@ void TracedProcesses::let_go(NewPrograms& programs, const NewChannel& asked, pid
   move(traced, [&](const auto& meanwhile) { gone = programs.let_go(traced, meanwhile); });
   if (!gone) return;
   back_.erase(traced);
-  away_.push_back(std::move(away));
+  if (!stopped_) away_.push_back(std::move(away));
   if (!itself) asked.say_done();
 }
 
@@ -104,7 +107,7 @@ void TracedProcesses::let_go(NewPrograms& programs, const NewChannel& asked, pid
 void TracedProcesses::look_who_is_free(NewPrograms& programs) {
   constexpr std::uint64_t kBetween = 20'000'000, kTimes = 20;
   const std::uint64_t begin = relay::now();
-  if (away_.empty() || begin < next_look_) return;
+  if (away_.empty() || stopped_ || begin < next_look_) return;
   for (std::size_t i = 0; i < away_.size();) {
     if (look_at(programs, away_[i])) {
       away_.erase(away_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -49,8 +49,8 @@ class TracedProcesses {
   // may have executed a program meanwhile.
   enum class Return : std::uint8_t { none, same, executed };
   Return welcome(pid_t pid);
-  // Nobody is let go or taken back any more.
-  void stop() { asked_.clear(); }
+  // Nobody is taken back any more, and nothing is said of whom is let go: all run on unrecorded.
+  void stop() { stopped_ = true; }
   // "NAME (process PID)" of those that may come back.
   std::vector<std::string> away() const;
   // Those that have not come back, in words.
@@ -66,7 +66,7 @@ class TracedProcesses {
   };
 
   void answer_all(NewPrograms& programs);
-  bool may_be_let_go(pid_t pid) const;
+  bool may_be_let_go(pid_t pid, pid_t sender) const;
   void let_go(NewPrograms& programs, const NewChannel& asked, pid_t traced);
   void look_who_is_free(NewPrograms& programs);
   // True: it is not away any more.
@@ -82,6 +82,7 @@ class TracedProcesses {
   std::map<pid_t, Return> back_;  // whose threads have not said hello
   pid_t moving_ = 0;              // that is let go or taken back now
   std::uint64_t next_look_ = 0;   // ns
+  bool stopped_ = false;
 };
 
 }  // namespace hodo::capture
