@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 
 #include <algorithm>
 #include <csignal>
@@ -145,6 +147,25 @@ void give_back_results(const ThreadArea& area) {
     case SYS_epoll_pwait:
     case kEpollPwait2:
       return give_back_pages(r.rsi, static_cast<std::uint32_t>(r.rdx) * sizeof(epoll_event));
+    case SYS_vmsplice:  // from a pipe
+      return give_back_vectors(r.rsi, r.rdx);
+    case SYS_sendfile:
+      return give_back_pages(r.rdx, sizeof(off_t));
+    case SYS_splice:
+    case SYS_copy_file_range:
+      give_back_pages(r.rsi, sizeof(off_t));
+      return give_back_pages(r10, sizeof(off_t));
+    case SYS_setitimer:
+      return give_back_pages(r.rdx, sizeof(itimerval));
+    case SYS_timer_settime:
+    case SYS_timerfd_settime:
+      return give_back_pages(r10, sizeof(itimerspec));
+    case SYS_prlimit64:
+      return give_back_pages(r10, sizeof(rlimit));
+    case SYS_nanosleep:
+      return give_back_pages(r.rsi, sizeof(timespec));
+    case SYS_clock_nanosleep:
+      return give_back_pages(r10, sizeof(timespec));
     case SYS_io_submit:
       return give_back_reads(r.rdx, r.rsi);
     case SYS_io_getevents:

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -325,7 +327,20 @@ static void written_by_the_kernel(void) {
   call(page);
   send(ends[0], "abcd", 4, 0);
   const ssize_t got = recvmsg(ends[1], &message, MSG_DONTWAIT);
-  printf(" %zd %c%c %d\n", got, far[1], page[3001], call(page));
+  printf(" %zd %c%c %d", got, far[1], page[3001], call(page));
+  off_t* offset = (off_t*)(page + 2048);
+  *offset = 1;
+  call(page);
+  const int file = open("/proc/self/exe", O_RDONLY);
+  printf(" %zd", sendfile(ends[0], file, offset, 2));
+  recv(ends[1], far, 4, 0);
+  printf(" %ld %d", *offset, recv(ends[1], far, 4, MSG_DONTWAIT) > 0);
+  const struct itimerval hour = {.it_value = {.tv_sec = 3600}}, none = {0};
+  struct itimerval* before = (struct itimerval*)(page + 2048);
+  setitimer(ITIMER_REAL, &hour, NULL);
+  call(page);
+  setitimer(ITIMER_REAL, &none, before);
+  printf(" %d\n", before->it_value.tv_sec > 0);
 }
 
 // GCC's nested functions put code on the stack.
