@@ -234,6 +234,13 @@ bool deliver_at_insn(ThreadArea& area, std::optional<std::uint64_t> next, Kernel
 }
 
 void stepped(ThreadArea& area, KernelContext& context) {
+  if (std::exchange(area.unaligned, false)) {
+    context.eflags |= eflags::kAc;
+    if (area.waits == 0 && !is_stepping(area)) {
+      context.eflags &= ~eflags::kTf;
+      return;
+    }
+  }
   const Place place = place_of(context.rip);
   if (place == Place::cache && (context.eflags & eflags::kTf) == 0) clear_behind_insn(area);
   context.eflags &= ~eflags::kTf;
@@ -454,6 +461,9 @@ void engine_signal(int number, KernelInfo* info, KernelContext* context) {
   if (fault && signal == kBus && info->code == kAlignment && place != Place::program &&
       (place != Place::cache || !find_insn_locked(context->rip, insn))) {
     context->eflags &= ~eflags::kAc;
+    if (place == Place::engine) return;  // the program's flags are saved
+    area.unaligned = true;
+    context->eflags |= eflags::kTf;
     return;
   }
   if (fault) {

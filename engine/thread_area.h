@@ -119,6 +119,7 @@ struct ThreadArea {
   void* block_unit = nullptr;
   unit::Block last_block;   // a copy, where the thread has left the edition that it was made in
   bool in_block = false;    // ThreadArea::ip is in the midst of the last block, not behind it
+  bool unaligned = false;   // EFLAGS.AC is clear for the engine's next instruction
   bool used = false;        // by a thread that runs
   bool strict = false;      // it may read, write, end and return from handlers (seccomp)
   bool stopped = false;     // its process ends, and it goes no further

@@ -113,6 +113,33 @@ static void without_counter(void) {
   prctl(PR_SET_TSC, PR_TSC_ENABLE);
 }
 
+static __attribute__((noinline)) int plus_one(int value) { return value + 1; }
+
+// EFLAGS.AC stays whatever the engine writes on the way.
+static int losses_of_alignment(void) {
+  int (*volatile called)(int) = &plus_one;
+  unsigned random = 1;
+  int lost = 0;
+  for (int i = 0; i < 1000; ++i) {
+    unsigned long flags;
+    __asm__ volatile("add $-128, %%rsp; pushf; orq $0x40000, (%%rsp); popf; sub $-128, %%rsp"
+                     :
+                     :
+                     : "memory", "cc");
+    for (int j = 0; j < i % 40; ++j) {
+      random = random * 1664525 + 1013904223;
+      if (random >> 31) random ^= called(j);
+    }
+    __asm__ volatile(
+        "add $-128, %%rsp; pushf; mov (%%rsp), %0; andq $~0x40000, (%%rsp); popf; sub $-128, %%rsp"
+        : "=r"(flags)
+        :
+        : "memory", "cc");
+    lost += (flags & 0x40000) == 0;
+  }
+  return lost;
+}
+
 int main(void) {
   long got = 0;
   without_counter();
@@ -175,6 +202,7 @@ int main(void) {
     __asm__ volatile("pushf; andq $~0x40000, (%%rsp); popf" : : : "memory");
     printf("unaligned\n");
   }
+  printf("alignment is not asked for: %d\n", losses_of_alignment());
   set(SIGUSR1, &spoil_frame, 0);
   set(SIGSEGV, &on_spoilt, 0);
   if (sigsetjmp(away, 1) == 0) raise(SIGUSR1);
