@@ -88,8 +88,9 @@ bool map_tables(Arena& arena) {
 }
 
 void write_glue(const Arena& arena) {
-  void (*const entries[kGlues])() = {glue_exit,   glue_flush, glue_full,  glue_miss,
-                                     glue_return, glue_check, glue_block, glue_block_keep};
+  void (*const entries[kGlues])() = {glue_exit,  glue_flush,      glue_full,
+                                     glue_miss,  glue_return,     glue_check,
+                                     glue_block, glue_block_keep, glue_x87};
   for (unsigned i = 0; i < kGlues; ++i) {
     Emitter out(arena.glue(static_cast<Glue>(i)));
     out.bytes({0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90});  // JMP [RIP + 2]
@@ -99,7 +100,7 @@ void write_glue(const Arena& arena) {
 
 // Nothing has been translated there.
 void begin_arena(Arena& arena, std::uint8_t* place) {
-  arena.hot = place + 16 * 8;
+  arena.hot = place + std::size_t{16} * kGlues;
   arena.cold = place + arena_bytes / 2;
   arena.fragment_count = arena.map_used = 0;
   arena.edition = current_edition();
@@ -276,6 +277,17 @@ const Arena* arena_of(std::uint64_t address) {
     if (address - reinterpret_cast<std::uint64_t>(base) < arena_bytes) return &arenas[i];
   }
   return nullptr;
+}
+
+std::uint64_t arena_address(std::uint32_t low) {
+  const std::size_t count = __atomic_load_n(&arena_count, __ATOMIC_ACQUIRE);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto base =
+        reinterpret_cast<std::uint64_t>(__atomic_load_n(&arenas[i].base, __ATOMIC_ACQUIRE));
+    const std::uint32_t behind = low - static_cast<std::uint32_t>(base);
+    if (base != 0 && behind < arena_bytes) return base + behind;
+  }
+  return 0;
 }
 
 void size_arenas(std::uint64_t cache_bytes) {

@@ -16,6 +16,7 @@ enum Glue : unsigned {
   kGlueCheck,
   kGlueBlock,
   kGlueBlockKeep,
+  kGlueX87,
   kGlues
 };
 
@@ -67,6 +68,8 @@ std::size_t cold_room(const Arena& arena);
 std::uint8_t* far_jump(std::uint64_t near, std::uint64_t target);
 // The arena that this address lies in; null: none. Needs no lock.
 const Arena* arena_of(std::uint64_t address);
+// The address in an arena that ends in these bits; 0: none. Needs no lock.
+std::uint64_t arena_address(std::uint32_t low);
 inline Arena* arena_of_code(const std::uint8_t* at) {
   return const_cast<Arena*>(arena_of(reinterpret_cast<std::uint64_t>(at)));
 }

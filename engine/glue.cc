@@ -147,7 +147,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       call engine_return
       jmp glue_resume_rbx
 
-    .macro call_on_block
+    .macro call_keeping called:vararg
       pushfq
       pushq %%rcx
       pushq %%rdx
@@ -160,7 +160,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       cld
       movl %%eax, %%esi
       movq %%r10, %%rdi
-      call *%c[on_block](%%r10)
+      call \called
       popq %%r11
       popq %%r10
       popq %%r9
@@ -174,15 +174,20 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
     // A signal that came in the C++ code is delivered at the next instruction: by EFLAGS.TF.
     .globl glue_block, glue_block_keep
     glue_block:
-      call_on_block
+      call_keeping *%c[on_block](%%r10)
       cmpl $0, %c[waits](%%r10)
       jne 6f
       testl $0x40500, (%%rsp)
       jnz 7f
       leaq 8(%%rsp), %%rsp
       ret
+    .globl glue_x87
+    glue_x87:
+      call_keeping engine_name_x87_place
+      jmp 5f
     glue_block_keep:
-      call_on_block
+      call_keeping *%c[on_block](%%r10)
+    5:
       cmpl $0, %c[waits](%%r10)
       je 7f
     6:

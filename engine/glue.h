@@ -41,6 +41,9 @@ void glue_check_changed();
 // the unit of the block that runs next. The second keeps the status flags, too.
 void glue_block();
 void glue_block_keep();
+// The same way, without EAX: the x87 unit says from here on where the program's last instruction of
+// it stood, not the copy's.
+void glue_x87();
 // Where the process begins: RSP is the program's.
 void engine_start();
 // R10: the thread's area. Registers from there, then to ThreadArea::next.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arena.h"
 #include "glue.h"
 #include "keys.h"
 #include "program_memory.h"
@@ -61,6 +62,19 @@ void name_x87_place(const KernelContext& context) {
   auto& place = *reinterpret_cast<std::uint64_t*>(context.fp_state + kFxX87Place);
   InsnPlace insn;
   if (place_of(place) == Place::cache && find_insn_locked(place, insn)) place = insn.ip;
+}
+
+// The same in the processor, before the program asks it (FNSTENV, FNSAVE). It knows 32 bits.
+extern "C" [[gnu::used]] void engine_name_x87_place() {
+  constexpr std::size_t kPlace = 3;
+  alignas(16) std::uint32_t environment[7];
+  asm volatile("fnstenv %0" : "=m"(environment));
+  InsnPlace insn;
+  const std::uint64_t place = arena_address(environment[kPlace]);
+  if (place != 0 && find_insn_locked(place, insn)) {
+    environment[kPlace] = static_cast<std::uint32_t>(insn.ip);
+  }
+  asm volatile("fldenv %0" : : "m"(environment));
 }
 
 void load_context(const ThreadArea& area, KernelContext& context) {

@@ -250,6 +250,7 @@ class Translator {
           if (ends_block(e, ip)) return ask(Exit::interrupt, ip, e.length);
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
           if (pops_flags(e)) look_at_flags(ip);
+          if (tells_x87_place(e)) name_x87_place(count);
           InsnCopier(hot_).copy(e, ip);
       }
       ip = behind;
@@ -257,6 +258,24 @@ class Translator {
         return leave_to(ip);
       }
     }
+  }
+
+  // FNSTENV and FNSAVE store where the x87 unit's last instruction stood.
+  static bool tells_x87_place(const Encoding& e) {
+    const bool stores = e.opcode == 0xd9 || e.opcode == 0xdd;
+    return e.form == isa::Form::legacy && e.map == 0 && stores && e.has_memory() &&
+           (e.modrm >> 3 & 7u) == 6;
+  }
+
+  // There is room for one of these in a fragment.
+  void name_x87_place(unsigned count) {
+    hot_.store(spill(0), rax);
+    hot_.store(kProgramStack, rsp);
+    hot_.load(rsp, offsetof(ThreadArea, engine_stack));
+    hot_.call(arena_.glue(kGlueX87));
+    hot_.load(rsp, kProgramStack);
+    hot_.load(rax, spill(0));
+    most_insns_ = count + 1;
   }
 
   static bool is_unsupported(const Encoding& e) {

@@ -227,10 +227,32 @@ static void endless(void) {
   printf("endless: left\n");
 }
 
+// Where the x87 unit's last instruction stood. The processor may have forgotten it when it was
+// interrupted: of many tries one is enough.
+static void place_of_x87(void) {
+  uint32_t environment[7], state[27];
+  int by_environment = 0, by_state = 0;
+  for (int i = 0; i < 100; ++i) {
+    uintptr_t loads = 0;
+    asm volatile("leaq 1f(%%rip), %1; 1: fld1; jmp 2f; 2: fnstenv %0; fldenv %0; fstp %%st(0)"
+                 : "=m"(environment), "=r"(loads));
+    by_environment |= environment[3] == (uint32_t)loads;
+    int carry = 0;
+    asm volatile(
+        "leaq 1f(%%rip), %1; stc; 1: fldpi; fnsave %0; sbbl %2, %2; frstor %0; fstp %%st(0)"
+        : "=m"(state), "=r"(loads), "=r"(carry)
+        :
+        : "cc");
+    by_state |= carry == -1 && state[3] == (uint32_t)loads;
+  }
+  printf("place of x87: %d %d\n", by_environment, by_state);
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IONBF, 0);
   segment_bases();
   state();
+  place_of_x87();
   tiles();
   vsyscall();
   restartable();
