@@ -67,12 +67,26 @@ WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo
   return made;
 }
 
+constexpr std::uint64_t kPageFault = 14;  // WaitingSignal::trap
+constexpr std::int32_t kNotMapped = 1;    // SEGV_MAPERR
+
+void add_fault(const WaitingSignal& signal, relay::EndRecord& end) {
+  constexpr std::uint64_t kWrite = 2, kFetch = 16;  // of a page fault's error code
+  if (!signal.raised || signal.trap != kPageFault) return;
+  end.access = (signal.error & kFetch) != 0   ? relay::Access::execute
+               : (signal.error & kWrite) != 0 ? relay::Access::write
+                                              : relay::Access::read;
+  end.unmapped = signal.number == kSegv && signal.info.code == kNotMapped ? 1 : 0;
+  end.address = signal.info.address;
+}
+
 // Lets the kernel end the process, with the program's own registers for whoever looks at the core.
 void end_by(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
   stop_other_threads(area);
   if (writes_core(signal.number)) have_other_threads_shown(area);
-  const relay::EndRecord end{
+  relay::EndRecord end{
       .signal = static_cast<std::int32_t>(signal.number), .ip_known = 1, .ip = area.ip};
+  add_fault(signal, end);
   end_recording(area, &end);
   const KernelAction standard;
   kernel_action(signal.number, &standard, nullptr);
@@ -353,8 +367,7 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info, bool
 
 // What the kernel says of a branch to where nothing is mapped (do_user_addr_fault).
 WaitingSignal fetched_from_nowhere(std::uint64_t ip) {
-  constexpr std::uint64_t kPageFault = 14, kFetchByUser = 0x14;
-  constexpr std::int32_t kNotMapped = 1;  // SEGV_MAPERR
+  constexpr std::uint64_t kFetchByUser = 0x14;
   WaitingSignal made{
       .number = kSegv, .error = kFetchByUser, .trap = kPageFault, .cr2 = ip, .raised = true};
   made.info.number = static_cast<std::int32_t>(kSegv);

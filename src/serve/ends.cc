@@ -28,6 +28,7 @@ Json end_json(const Ended& ended) {
   if (end.exit_status >= 0) out["exit_status"] = end.exit_status;
   if (end.signal != 0) out["signal"] = end.signal;
   if (end.tid != 0) out["tid"] = end.tid;
+  if (end.fault) out["fault"] = view::fault_json(*end.fault);
   out["ended"] = end_words(ended);
   if (ended.runs) out["runs"] = true;
   out["threads"] = Json::array();

@@ -146,6 +146,15 @@ Json source_json(SceneView& view) {
 
 }  // namespace
 
+Json fault_json(const session::Fault& fault) {
+  using Access = session::Fault::Access;
+  return {{"access", fault.access == Access::read    ? "read"
+                     : fault.access == Access::write ? "write"
+                                                     : "execute"},
+          {"address", fmt::format("{:#x}", fault.address)},
+          {"mapped", fault.mapped}};
+}
+
 Json scene_json(SceneView& view) {
   const ask::Scene& scene = view.scene;
   session::Clock clock = view.session.clock();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <set>
@@ -221,6 +222,21 @@ std::string source_of_scene(SceneView& view, const Style& style) {
   return out;
 }
 
+namespace {
+
+std::string fault_words(const session::Fault& fault, int signal) {
+  using Access = session::Fault::Access;
+  const char* const what = fault.access == Access::read    ? "reading"
+                           : fault.access == Access::write ? "writing"
+                                                           : "executing";
+  const char* const why = !fault.mapped      ? "nothing is mapped there"
+                          : signal == SIGBUS ? "no memory is behind that mapping"
+                                             : "it may not";
+  return fmt::format(", {} {:#x}: {}", what, fault.address, why);
+}
+
+}  // namespace
+
 std::string end_words(const session::ProcessEnd& end) {
   if (end.exit_status >= 0) return fmt::format("exit status {}", end.exit_status);
   if (end.signal == 0) return "unknown: killed from outside, as by SIGKILL";
@@ -228,6 +244,7 @@ std::string end_words(const session::ProcessEnd& end) {
   std::string out = name != nullptr ? fmt::format("killed by SIG{} (signal {})", name, end.signal)
                                     : fmt::format("killed by signal {}", end.signal);
   if (end.tid != 0) out += fmt::format(" in thread {}", end.tid);
+  if (end.fault) out += fault_words(*end.fault, end.signal);
   return out;
 }
 

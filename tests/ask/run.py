@@ -701,6 +701,53 @@ def case_crash(case):
     check(shown["source"]["newer"], f"{shown['source']}")
 
 
+FAULTS = r"""
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static const int fixed = 1;
+int main(int argc, char** argv) {
+  const char* kind = argv[1];
+  unsigned char* page = mmap((void*)0x500000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void (*code)(void) = (void (*)(void))page;
+  if (!strcmp(kind, "read")) return *(volatile int*)(0x10L * (argc - 1));
+  if (!strcmp(kind, "write")) *(volatile int*)&fixed = argc;
+  if (!strcmp(kind, "execute")) code();
+  if (!strcmp(kind, "beyond")) return *(volatile int*)mmap((void*)0x600000000, 4096, PROT_READ, MAP_PRIVATE, memfd_create("empty", 0), 0);
+  if (!strcmp(kind, "raise")) raise(SIGSEGV);
+  if (!strcmp(kind, "protection")) return *(volatile int*)((long)argc << 60);
+  page[0] = 0xc3;  /* ret */
+  mprotect(page, 4096, PROT_READ | PROT_EXEC);
+  code();
+  munmap(page, 4096);
+  code();
+}
+"""
+
+
+def case_faults(case):
+    """Which access to memory killed a process, as far as one did."""
+    program = case.program("faults", FAULTS, "-O1", "-D_GNU_SOURCE")
+    for kind, (fault, words) in {
+            "read": (("read", 0x10, False), "reading 0x10: nothing is mapped there"),
+            "write": (("write", None, True), "it may not"),
+            "execute": (("execute", 0x500000000, True), "executing 0x500000000: it may not"),
+            "unmapped": (("execute", 0x500000000, False), "executing 0x500000000: nothing is mapped there"),
+            "beyond": (("read", 0x600000000, True), "reading 0x600000000: no memory is behind that mapping"),
+            "raise": (None, ""), "protection": (None, "")}.items():
+        data = case.record(kind + ".data", program, kind)
+        ended = case.json("crash", data)["processes"][0]
+        found = ended.get("fault")
+        if fault is None:
+            check(found is None and ended["ended"].endswith(f"in thread {ended['tid']}"), f"{kind}: {ended['ended']}, {found}")
+            continue
+        access, address, mapped = fault
+        check(found and (found["access"], found["mapped"]) == (access, mapped), f"{kind}: {found}")
+        check(address is None or int(found["address"], 16) == address, f"{kind}: {found}")
+        check(words in ended["ended"] and ended["ended"] in case.hodo("crash", data).stdout, f"{kind}: {ended['ended']}")
+
+
 FAILURES = r"""
 #include <cstdio>
 #include <cstdlib>

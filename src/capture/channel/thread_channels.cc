@@ -21,10 +21,27 @@ constexpr std::size_t kMostPlaces = 100;  // that are listed one by one
 // In the summary, which must not become too large to read.
 constexpr std::size_t kLongestPath = 512;
 
+std::optional<Fault> fault_of(const relay::EndRecord& end) {
+  const auto of = [&end](std::string_view access) {
+    return Fault{.access = access, .address = end.address, .mapped = end.unmapped != 1};
+  };
+  switch (end.access) {
+    case relay::Access::read:
+      return of("read");
+    case relay::Access::write:
+      return of("write");
+    case relay::Access::execute:
+      return of("execute");
+    default:
+      return std::nullopt;
+  }
+}
+
 ProcessEnd end_of(const relay::EndRecord& end, std::uint64_t time, std::int32_t tid) {
   ProcessEnd out{
       .time = time, .exit_status = end.exit_status, .signal = end.signal, .tid = tid, .ip = {}};
   if (end.ip_known == 1) out.ip = end.ip;
+  if (end.signal != 0) out.fault = fault_of(end);
   return out;
 }
 

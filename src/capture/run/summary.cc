@@ -17,6 +17,11 @@ Json end_json(const ProcessEnd& end) {
   if (end.signal != 0) out["signal"] = end.signal;
   if (end.tid != 0) out["tid"] = end.tid;
   if (end.ip) out["ip"] = fmt::format("0x{:x}", *end.ip);
+  if (end.fault) {
+    out["fault"] = {{"access", end.fault->access},
+                    {"address", fmt::format("0x{:x}", end.fault->address)},
+                    {"mapped", end.fault->mapped}};
+  }
   return out;
 }
 
@@ -32,7 +37,7 @@ void add_command_end(std::vector<ProcessEnd>& ends, std::int32_t pid, const std:
   end.command = true;
   if (end.name.empty()) end.name = name;
   const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-  if (signal != end.signal) end.tid = 0, end.ip.reset();
+  if (signal != end.signal) end.tid = 0, end.ip.reset(), end.fault.reset();
   end.signal = signal;
   end.exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
 }

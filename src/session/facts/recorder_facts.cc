@@ -39,6 +39,20 @@ OverwrittenChannel overwritten(const Json& one) {
           .what = text(one, "what")};
 }
 
+std::optional<Fault> fault_in(const Json& one) {
+  using Access = Fault::Access;
+  const auto fault = one.find("fault");
+  if (fault == one.end() || !fault->is_object()) return std::nullopt;
+  const auto where = address(*fault, "address");
+  const std::string word = text(*fault, "access");
+  if (!where || (word != "read" && word != "write" && word != "execute")) return std::nullopt;
+  return Fault{.access = word == "read"    ? Access::read
+                         : word == "write" ? Access::write
+                                           : Access::execute,
+               .address = *where,
+               .mapped = fault->contains("mapped") && (*fault)["mapped"] == true};
+}
+
 ProcessEnd process_end(const Json& one) {
   return {.pid = static_cast<std::int32_t>(number(one, "pid")),
           .comm = text(one, "comm"),
@@ -47,7 +61,8 @@ ProcessEnd process_end(const Json& one) {
           .exit_status = static_cast<int>(number(one, "exit_status", -1)),
           .signal = static_cast<int>(number(one, "signal")),
           .tid = static_cast<std::int32_t>(number(one, "tid")),
-          .ip = address(one, "ip")};
+          .ip = address(one, "ip"),
+          .fault = fault_in(one)};
 }
 
 // The objects of the array `member`.

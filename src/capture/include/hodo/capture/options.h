@@ -72,6 +72,13 @@ struct OverwrittenChannel {
   std::string what;        // was found, in words
 };
 
+// An access to memory that raised a signal.
+struct Fault {
+  std::string_view access;  // "read", "write" or "execute"
+  std::uint64_t address = 0;
+  bool mapped = false;  // there is something
+};
+
 // How a process ended, as far as the recorder knows.
 struct ProcessEnd {
   std::int32_t pid = 0;
@@ -82,6 +89,8 @@ struct ProcessEnd {
   int signal = 0;                   // 0: none, or nobody knows
   std::int32_t tid = 0;             // which thread took the signal, or exited for all; 0: unknown
   std::optional<std::uint64_t> ip;  // where it was then; in a system call, or nobody knows: none
+  std::optional<Fault> fault =
+      {};  // that raised the signal; none: no access to memory did, or nobody knows
 };
 
 // What a recording came to; the command turns it into its last lines and exit status.

@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 15;
+inline constexpr std::uint32_t kVersion = 16;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -235,6 +235,9 @@ struct MapRecord {
   std::uint16_t shared = 0;  // 1: with the file itself (MAP_SHARED); 0: not, or not known
 };
 
+// What an access to memory was for that could not be made.
+enum class Access : std::uint32_t { none, read, write, execute };
+
 // How the process ends.
 struct EndRecord {
   std::int32_t exit_status = -1;  // of exit_group(2); -1: a signal ends it
@@ -244,6 +247,10 @@ struct EndRecord {
   // 1: a filter of system calls (seccomp) judges the call that is to end it, which may end
   // otherwise.
   std::uint64_t is_judged = 0;
+  // Of a page fault that raised the signal.
+  Access access = Access::none;
+  std::uint32_t unmapped = 0;  // 1: nothing is mapped there
+  std::uint64_t address = 0;   // that was accessed
 };
 
 // Of the engine's code cache, in bytes.

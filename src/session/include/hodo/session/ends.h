@@ -7,6 +7,14 @@
 
 namespace hodo::session {
 
+// An access to memory that raised a signal.
+struct Fault {
+  enum class Access : std::uint8_t { read, write, execute };
+  Access access = Access::read;
+  std::uint64_t address = 0;
+  bool mapped = false;  // there was something
+};
+
 struct ProcessEnd {
   std::int32_t pid = 0;
   std::string comm;                 // raw; empty where the recorder did not know it
@@ -16,6 +24,7 @@ struct ProcessEnd {
   int signal = 0;                   // that ended it; with neither nobody knows, as after SIGKILL
   std::int32_t tid = 0;             // which thread took the signal, or exited for all; 0: unknown
   std::optional<std::uint64_t> ip;  // where that was then, if known
+  std::optional<Fault> fault = {};  // that raised the signal, if one did, and it is known
 };
 
 }  // namespace hodo::session

@@ -81,7 +81,10 @@ void write_call_list(ask::CallList& list, session::Session& session, const CallL
 void write_call_list_json(ask::CallList& list, session::Session& session, const CallListView& how,
                           Output& out);
 
-// How a process ended, in words: "killed by SIGSEGV (signal 11) in thread 4242".
+// How a process ended, in words: "killed by SIGSEGV (signal 11) in thread 4242, reading 0x10:
+// nothing is mapped there".
 std::string end_words(const session::ProcessEnd& end);
+// {"access", "address", "mapped"}
+nlohmann::ordered_json fault_json(const session::Fault& fault);
 
 }  // namespace hodo::view
