@@ -18,7 +18,8 @@ constexpr std::size_t kLongestShown = 100;  // with parameters and a template's 
 constexpr std::string_view kStub = "@plt";
 
 // Where the object's name ends, or npos: Rust's type that has no value is a '!', too, among
-// parameters and arguments; operator!() and operator!=() have one of their own.
+// parameters and arguments; operator!() and operator!=() have one of their own, and D's templates
+// one in front of their arguments.
 std::size_t object_mark(std::string_view written) {
   std::size_t open = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {
@@ -27,6 +28,8 @@ std::size_t object_mark(std::string_view written) {
     if (c == '<' || c == '(' || c == '{') ++open;
     if ((c == '>' || c == ')' || c == '}') && open != 0 && !arrow) --open;
     if (c != '!' || open != 0) continue;
+    const std::string_view behind = written.substr(i + 1);
+    if (behind.starts_with('(') && !behind.starts_with("(anonymous namespace)")) continue;
     return written.substr(0, i).ends_with("operator") ? written.npos : i;
   }
   return written.npos;
@@ -75,7 +78,7 @@ std::string unqualified(std::string_view bare) {
 FunctionName::FunctionName(const std::string& written, bool exact) : exact_(exact) {
   const std::size_t mark = object_mark(written);
   const bool names_object = mark != written.npos;
-  name_ = names_object ? written.substr(mark + 1) : written;
+  name_ = symbol::demangle(names_object ? written.substr(mark + 1) : written);
   if (names_object) object_ = written.substr(0, mark);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostRangesInAll = std::size_t{1} << 22;
 constexpr std::size_t kMostRowsOfOne = 64;  // address, of line tables that lie
-constexpr std::uint64_t kInlinedVersion = 3;
+constexpr std::uint64_t kInlinedVersion = 4;
 
 std::uint64_t begin_of(const InlinedCall& call) {
   return call.entries.empty() ? call.ranges.front().begin : call.entries.front();

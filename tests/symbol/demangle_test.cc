@@ -21,14 +21,25 @@ TEST(Demangle, Rust) {
   EXPECT_EQ(demangle("_ZN7mycrate3foo17h0123456789abcdefE"), "mycrate::foo");
 }
 
+TEST(Demangle, D) {
+  EXPECT_EQ(demangle("_D4main3addFiiZi"), "main.add(int, int)");
+  EXPECT_EQ(demangle("_D4main3Box3getMxFZi"), "main.Box.get() const");
+  EXPECT_EQ(demangle("_D4main__T3maxTiZQhFNaNbNiNfiiZi"), "main.max!(int).max(int, int)");
+  EXPECT_EQ(demangle("_Dmain"), "D main");
+  EXPECT_EQ(demangle("_D4main3addFiiZi.constprop.0.cold"),
+            "main.add(int, int) [clone .constprop.0] [clone .cold]");
+  EXPECT_EQ(demangle("_D4main3addFiiZi@plt"), "main.add(int, int)@plt");
+}
+
 TEST(Demangle, KeepsTheStubSuffix) {
   EXPECT_EQ(demangle("_Z1fi@plt"), "f(int)@plt");
   EXPECT_EQ(demangle("puts@plt"), "puts@plt");
 }
 
 TEST(Demangle, LeavesOtherNamesAlone) {
-  for (const char* name : {"", "main", "i", "_Z", "_ZZ", "_Z1", "_Z9short", "_R", "_ZN", "__Z1fv",
-                           "_Z1fIXX", "\x1b[31mred"}) {
+  for (const char* name :
+       {"", "main", "i", "_Z", "_ZZ", "_Z1", "_Z9short", "_R", "_ZN", "__Z1fv", "_D", "_DYNAMIC",
+        "_D4main", "_D4main3addFiiZiQ", "_D4main1fFQbZv", "_Z1fIXX", "\x1b[31mred"}) {
     EXPECT_EQ(demangle(name), name);
   }
 }
@@ -55,6 +66,43 @@ TEST(Demangle, StopsNamesThatExplode) {
   const std::string bomb = doubling_name(60);  // would be exabytes
   EXPECT_EQ(demangle(bomb), bomb);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+// A tuple of two int, then each time a tuple of the last one twice.
+TEST(Demangle, StopsNamesOfDThatExplode) {
+  const auto doubling = [](int steps) {
+    std::string name = "_D1fFB2ii";
+    std::size_t last = 5;  // where the newest tuple begins
+    for (int i = 0; i < steps; ++i) {
+      const std::size_t begin = name.size();
+      name += "B2";
+      for (int twice = 0; twice < 2; ++twice) {
+        const std::size_t back = name.size() - last;
+        name += 'Q';
+        if (back >= 26) name += static_cast<char>('A' + back / 26);
+        name += static_cast<char>('a' + back % 26);
+      }
+      last = begin;
+    }
+    return name + "Zv";
+  };
+  EXPECT_EQ(demangle(doubling(1)),
+            "f(Tuple!(int, int), Tuple!(Tuple!(int, int), Tuple!(int, int)))");
+  const auto start = std::chrono::steady_clock::now();
+  const std::string bomb = doubling(60);
+  EXPECT_EQ(demangle(bomb), bomb);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+// libiberty tries again what it could not make sense of, in each of them what is in it.
+TEST(Demangle, StopsNamesOfDThatAreTriedAgain) {
+  for (const std::string part : {"C1aF", "__T1aS9", "__T1aS99", "E1aM", "S9__U1a"}) {
+    std::string name = "_D1fF";
+    while (name.size() < 400) name += part;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(demangle(name), name);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  }
 }
 
 TEST(Demangle, LimitsLengths) {
@@ -84,6 +132,18 @@ TEST(Means, ATemplateWithoutItsArguments) {
   EXPECT_FALSE(means("f", "int f.part.0<int>(int)"));
 }
 
+TEST(Means, ATemplateOfDWithoutItsArguments) {
+  const char* const sort = "std.sorting.sort!(\"a < (b\", main.Box!(int)).sort(int[])";
+  EXPECT_TRUE(means("std.sorting.sort", sort));
+  EXPECT_TRUE(means("std.sorting.sort!(\"a < (b\", main.Box!(int)).sort", sort));
+  EXPECT_FALSE(means("std.sorting", sort));
+  EXPECT_TRUE(means("main.Box.get", "main.Box!(int).Box.get() const"));
+  EXPECT_TRUE(means("main.outer.inner", "main.outer!(int).outer.inner!(char).inner()"));
+  EXPECT_TRUE(means("main.Box.Boxes", "main.Box!(int).Boxes()"));
+  EXPECT_TRUE(means("A::operator!", "A::operator!() const"));
+  EXPECT_FALSE(means("A::operator", "A::operator!() const"));
+}
+
 TEST(Means, OperatorsAreNoTemplates) {
   EXPECT_TRUE(means("operator<<", "operator<<(std::ostream&, A)"));
   EXPECT_TRUE(means("operator<<", "std::ostream& operator<< <char>(std::ostream&, char)"));
@@ -111,14 +171,15 @@ TEST(Spellings, AreWhatMeansTakes) {
 
 // Runs in a thread that has no more stack than the header promises to need.
 void* nest(void*) {
-  for (const char* step :
-       {"P",  "N", "I", "F",  "L_Z",   "X",    "St",  "M",   "A_",    "DpT_", "XadL_",
-        "cv", "K", "Z", "Dp", "U3abc", "N1aI", "FvP", "Xnt", "XcvT_", "Xcl"}) {
+  for (const char* step : {"P", "A",   "FP", "VAA1",  "__T1aT", "B1",  "HP",   "N",     "I",
+                           "F", "L_Z", "X",  "St",    "M",      "A_",  "DpT_", "XadL_", "cv",
+                           "K", "Z",   "Dp", "U3abc", "N1aI",   "FvP", "Xnt",  "XcvT_", "Xcl"}) {
     std::string name = "_Z1f";
     while (name.size() < kLongestMangled - 4) name += step;
     EXPECT_FALSE(demangle(name).empty());
     EXPECT_FALSE(demangle(name + "i").empty());
     EXPECT_FALSE(demangle("_RNvC1a" + name.substr(8)).empty());
+    EXPECT_FALSE(demangle("_D1a" + name.substr(4)).empty());
   }
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// C++ and Rust names as their programmers wrote them, from the mangled ones of symbol tables.
+// C++, D and Rust names as their programmers wrote them, from the mangled ones of symbol tables.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace hodo::symbol {
 inline constexpr std::size_t kLongestMangled = 4096;
 inline constexpr std::size_t kLongestDemangled = 16384;
 
-// The C++ (Itanium) or Rust name that `mangled` stands for, parameters included; `mangled` itself
-// if it is none or over a limit. What follows an '@' ("@plt") stays behind the name. Not made safe
-// for a terminal: names are whatever the file's maker wanted, so whoever shows one escapes control
-// characters (the view layer does).
+// The C++ (Itanium), D or Rust name that `mangled` stands for, parameters included; `mangled`
+// itself if it is none or over a limit. What follows an '@' ("@plt") stays behind the name. Not
+// made safe for a terminal: names are whatever the file's maker wanted, so whoever shows one
+// escapes control characters (the view layer does).
 std::string demangle(std::string_view mangled);
 
 // All that somebody may write who means the function called `demangled`: with or without its
