@@ -158,15 +158,18 @@ std::string suggestion(const std::string& written, const std::vector<std::string
            fmt::format(" ({0}:{1}): its lines can be asked for, as in 'hodo show line:{0}:{1}'",
                        file, found->line);
   }
-  std::string out = suggestion(written, names);
+  const std::string unknown = unknown_inlined(files);
+  return suggestion(written, names) + (unknown.empty() ? "" : "; " + unknown);
+}
+
+std::string unknown_inlined(const session::Names& files) {
   for (const symbol::SymbolTable* table : files.tables()) {
     const std::string missing = table->missing_part();
     if (missing.empty()) continue;
-    return out +
-           fmt::format("; not all is known of what the compiler has inlined, as {} is missing",
+    return fmt::format("not all is known of what the compiler has inlined, as {} is missing",
                        missing);
   }
-  return out;
+  return "";
 }
 
 }  // namespace hodo::analyze

@@ -29,21 +29,24 @@ class Rows {
     if (row.duration < options_.slower_than) return false;
     if (options_.only != 0 && row.number != options_.only) return false;
     out_.rows.push_back(row);
-    // The longest stay: half of the room is made free at a time.
+    // Half of the room is made free at a time.
     if (out_.rows.size() >= 2 * options_.most) shrink();
     return true;
   }
   void finish() {
     if (out_.rows.size() > options_.most) shrink();
-    std::ranges::sort(out_.rows, {}, &CallRow::number);
+    std::ranges::sort(out_.rows, {}, [this](const CallRow& row) { return rank(row); });
   }
 
  private:
+  std::pair<std::uint64_t, std::uint64_t> rank(const CallRow& row) const {
+    if (options_.order == CallOrder::duration) return {~row.duration, row.number};
+    if (options_.order == CallOrder::instructions) return {~row.instructions, row.number};
+    return {0, row.number};
+  }
   void shrink() {
     auto half = out_.rows.begin() + static_cast<std::ptrdiff_t>(options_.most);
-    std::ranges::nth_element(out_.rows, half, {}, [](const CallRow& row) {
-      return std::pair(~row.duration, row.number);
-    });
+    std::ranges::nth_element(out_.rows, half, {}, [this](const CallRow& row) { return rank(row); });
     out_.left_out += out_.rows.size() - options_.most;
     out_.rows.erase(half, out_.rows.end());
   }
@@ -462,6 +465,8 @@ Result<std::optional<CallList>> kept_list(session::Session& session, const std::
   if (!std::ranges::all_of(kept->rows, is_known)) return std::nullopt;
   CallListOptions all = options;
   all.slower_than = 0;
+  all.order = CallOrder::order;
+  all.most = kMostCallRows;
   Lister lister(session, name, all, inlined, false);
   const auto chosen = lister.choose(session, index, *selected);
   auto outcome = walk_segments(*options.index, chosen, options.walk, lister);
@@ -480,13 +485,19 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
                             const CallListOptions& options) {
   const auto inlined =
       options.inlined ? InlinedCode::find(session, analyze::FunctionName(name)) : nullptr;
+  const std::string unknown =
+      options.inlined ? analyze::unknown_inlined(session.names()) : std::string();
   auto kept = kept_list(session, name, options, inlined.get());
   if (!kept) return std::unexpected(kept.error());
-  if (*kept) return **std::move(kept);
+  if (*kept) {
+    (*kept)->unknown = unknown;
+    return **std::move(kept);
+  }
   Lister lister(session, name, options, inlined.get());
   auto outcome = walk_calls(session, options, lister);
   if (!outcome) return std::unexpected(outcome.error());
   CallList out = lister.take(outcome->losses.empty());
+  out.unknown = unknown;
   out.outcome = std::move(*outcome);
   if (out.calls != 0) return out;
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ struct ListOptions {
   ReadingOptions reading;
   std::string function;
   std::string slower_than;
-  view::CallOrder order = view::CallOrder::order;
+  ask::CallOrder order = ask::CallOrder::order;
   std::size_t most = 1000;
 };
 
@@ -80,19 +81,20 @@ int run(const ListOptions& options) {
       how.slower_than = *least;
     }
     view::Progress progress("decoding");
+    how.order = options.order;
+    if (options.most != 0) how.most = std::min(options.most, ask::kMostCallRows);
     const Asking asking = asking_of(session, options.reading, progress, true);
     how.walk = asking.how.walk;
     how.index = asking.how.index;
     auto list = ask::list_calls(session, options.function, how);
     progress.clear();
     if (!list) return std::unexpected(list.error());
-    const view::CallListView shown{.order = options.order, .most = options.most};
     view::Output out(STDOUT_FILENO);
     if (options.reading.json) {
-      view::write_call_list_json(*list, session, shown, out);
+      view::write_call_list_json(*list, session, out);
     } else {
       const view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
-      view::write_call_list(*list, session, shown, style, out);
+      view::write_call_list(*list, session, style, out);
     }
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     return Shown{.losses = std::move(list->outcome.losses), .tell = !options.reading.json};
@@ -111,13 +113,14 @@ void add_list(Program& program) {
   app.add_option("--slower-than", options->slower_than,
                  "only calls that took this long: 1ms, 250us, 2s")
       .type_name("DURATION");
-  using view::CallOrder;
+  using ask::CallOrder;
   add_choice<CallOrder>(app, "--sort", options->order,
                         {{"order", CallOrder::order},
                          {"duration", CallOrder::duration},
                          {"instructions", CallOrder::instructions}},
                         "in the order of their beginning (default), or the largest first");
-  app.add_option("--top", options->most, "how many to list, 0 for all (default 1000)")
+  app.add_option("--top", options->most,
+                 "how many to list, 0 for all, up to 1,048,576 (default 1000)")
       .type_name("N");
   add_index_option(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");

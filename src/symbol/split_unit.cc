@@ -1,6 +1,7 @@
 #include "split_unit.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwfl.h>
 
 #include <filesystem>
 
@@ -45,7 +46,16 @@ Unit whole_unit(const Dwarf_Die& unit, const std::string& path) {
   Dwarf_Die entries{};
   const bool known =
       dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &entries, nullptr, nullptr, nullptr) == 0;
-  if (!known || entries.cu == nullptr) return out;
+  if (!known || entries.cu == nullptr) {
+    // As of packages where libdw is too old to look into them.
+    const std::filesystem::path package = path + ".dwp";
+    std::error_code error;
+    if (std::filesystem::exists(package, error)) {
+      out.missing += std::string(" (of which libdw ") + dwfl_version(nullptr) +
+                     " finds nothing in " + package.filename().string() + ")";
+    }
+    return out;
+  }
   throw_without_memory(dwarf_cu_getdwarf(entries.cu));
   out.entries = entries;
   out.missing.clear();

@@ -10,8 +10,9 @@ namespace hodo::symbol {
 // A unit as it is asked: its lines and ranges are in the file itself, its entries may not be.
 struct Unit {
   Dwarf_Die lines;
-  Dwarf_Die entries;    // the same entry, where nothing was split off
-  std::string missing;  // the name of the .dwo file that the entries are in; then there are none
+  Dwarf_Die entries;  // the same entry, where nothing was split off
+  // The .dwo file that the entries are in, in words; then there are none.
+  std::string missing;
 };
 
 // `unit` is of the DWARF of the file at `path`, next to which packages (.dwp) and .dwo files are

@@ -241,8 +241,7 @@ std::vector<InlinedCall> SymbolTable::inlined_calls(std::string_view name) const
 
 std::string SymbolTable::missing_part() const {
   const DwarfLock lock(*this);
-  const DwarfSource* const dwarf = lock.dwarf();
-  return dwarf != nullptr ? dwarf->missing() : "";
+  return state_->dwarf ? state_->dwarf->missing() : "";
 }
 
 LineTable SymbolTable::lines() const {

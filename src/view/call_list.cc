@@ -18,19 +18,6 @@ namespace {
 
 using ask::CallRow;
 
-void sort(ask::CallList& list, const CallListView& how) {
-  if (how.order == CallOrder::duration) {
-    std::ranges::stable_sort(list.rows, std::ranges::greater{}, &CallRow::duration);
-  }
-  if (how.order == CallOrder::instructions) {
-    std::ranges::stable_sort(list.rows, std::ranges::greater{}, &CallRow::instructions);
-  }
-}
-
-std::size_t shown(const ask::CallList& list, const CallListView& how) {
-  return how.most == 0 ? list.rows.size() : std::min(list.rows.size(), how.most);
-}
-
 std::string site_line(session::Session& session, const ask::CallList& list, const CallRow& row) {
   if (row.site == 0) return "";
   auto frames = session::source_of(session.names().object(row.space, row.site, row.ticks));
@@ -49,9 +36,8 @@ std::string outcome(const CallRow& row) {
 
 }  // namespace
 
-void write_call_list(ask::CallList& list, session::Session& session, const CallListView& how,
-                     const Style& style, Output& out) {
-  sort(list, how);
+void write_call_list(const ask::CallList& list, session::Session& session, const Style& style,
+                     Output& out) {
   for (const std::uint32_t f : list.meant) {
     out.write(style.paint(Tone::name, printable(list.functions[f].name)));
     out.write(style.paint(
@@ -70,8 +56,7 @@ void write_call_list(ask::CallList& list, session::Session& session, const CallL
   if (several)
     columns.push_back({.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name});
   Table table(columns);
-  const std::size_t count = shown(list, how);
-  for (const CallRow& row : std::span(list.rows).first(count)) {
+  for (const CallRow& row : list.rows) {
     const std::string caller =
         row.caller == ask::kNobody ? "" : printable(list.functions[row.caller].name);
     table.add({std::to_string(row.number), to_string(row.at),
@@ -82,12 +67,15 @@ void write_call_list(ask::CallList& list, session::Session& session, const CallL
   }
   table.write(style, out);
   out.write(fmt::format("\n{} calls", grouped(list.calls)));
-  if (count < list.calls) out.write(fmt::format(", {} shown", grouped(count)));
+  if (list.rows.size() < list.calls) {
+    out.write(fmt::format(", {} shown", grouped(list.rows.size())));
+  }
   if (list.longest != 0) {
     out.write(fmt::format("; the longest took {}, all together {}", duration(list.longest),
                           duration(list.total_time)));
   }
   out.write("\n");
+  if (!list.unknown.empty()) out.write(printable(list.unknown) + "\n");
 }
 
 namespace {
@@ -102,6 +90,7 @@ nlohmann::ordered_json head_json(const ask::CallList& list) {
   out["count"] = list.calls;
   out["left_out"] = list.left_out;
   out["total_time"] = list.total_time;
+  if (!list.unknown.empty()) out["unknown"] = list.unknown;
   return out;
 }
 
@@ -126,12 +115,10 @@ nlohmann::ordered_json row_json(const ask::CallList& list, session::Session& ses
 
 }  // namespace
 
-nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
-                                      const CallListView& how) {
-  sort(list, how);
+nlohmann::ordered_json call_list_json(const ask::CallList& list, session::Session& session) {
   auto out = head_json(list);
   auto& calls = out["calls"] = nlohmann::ordered_json::array();
-  for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
+  for (const CallRow& row : list.rows) {
     calls.push_back(row_json(list, session, row));
   }
   out["losses"] = losses_json(list.outcome.losses, session.clock());
@@ -139,14 +126,12 @@ nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& ses
   return out;
 }
 
-void write_call_list_json(ask::CallList& list, session::Session& session, const CallListView& how,
-                          Output& out) {
-  sort(list, how);
+void write_call_list_json(const ask::CallList& list, session::Session& session, Output& out) {
   std::string text = json_line(head_json(list));
   text.back() = ',';
   out.write(text + "\n\"calls\": [");
   bool first = true;
-  for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
+  for (const CallRow& row : list.rows) {
     if (!out.ok()) return;
     out.write((first ? "\n  " : ",\n  ") + json_line(row_json(list, session, row)));
     first = false;

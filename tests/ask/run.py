@@ -573,6 +573,13 @@ def case_list(case):
     check([c["caller"] for c in calls["calls"]] == ["main"] * 3, calls)
     most = case.json("list", "parse", data, "--sort", "instructions", "--top", "1")["calls"]
     check(len(most) == 1 and most[0]["number"] == 1, most)
+    for order in ("order", "duration", "instructions"):
+        every = case.json("list", "parse", data, "--sort", order, "--top", "0")
+        check(every["left_out"] == 0, every)
+        for top in (1, 2):
+            some = case.json("list", "parse", data, "--sort", order, "--top", str(top))
+            check(some["calls"] == every["calls"][:top] and some["left_out"] == 3 - top, some)
+            check(f"3 calls, {top} shown" in case.hodo("list", "parse", data, "--top", str(top)).stdout, "shown")
     for call in calls["calls"]:
         scene = case.json("show", call["moment"], data)
         check(scene["stands_at"]["function"] == "parse", scene)
@@ -961,12 +968,37 @@ def case_inlined_split_off(case):
         told = case.hodo("list", "halves", data, status=2).stderr
         check(f"{os.path.basename(split)} is missing" in told, told)
         os.rename(split + ".away", split)
-        (call,) = case.json("list", "halves", data)["calls"]
+        listed = case.json("list", "halves", data)
+        (call,) = listed["calls"]
+        check("unknown" not in listed, listed)
         check(call["inlined"] and call["line"].endswith(f"inlined.c:{line_of(INLINED, 'halves') + 2}"), call)
         frames = case.json("show", "call:halves", data)["calls"][0]["frames"]
         check([(f["function"], f["line"]) for f in frames] ==
               [("halves", line_of(INLINED, "halves")), ("main", line_of(INLINED, "halves") + 2)], frames)
         os.unlink(split)
+
+
+def case_called_and_inlined_split_off(case):
+    """Where calls are found, too, it is said that the .dwo file is missing which would tell of inlined ones."""
+    called = INLINED.replace("halves(argc) +", "halves(argc) + pointer(argc) +").replace(
+        "int main", "static int (*volatile pointer)(int) = halves;\nint main")
+    program = case.program("called", called, "-O1", "-gsplit-dwarf")
+    split, = (name for name in os.listdir(os.path.dirname(program)) if name.endswith(".dwo"))
+    data = case.record("called.data", program)
+    os.rename(case.path(split), case.path(split) + ".away")
+    hint = f"{os.path.basename(split)} is missing"
+    for _ in range(2):  # the second time what is kept is asked
+        listed = case.json("list", "halves", data)
+        check(listed["count"] == 1 and listed["unknown"].endswith(hint), listed)
+        check(hint in case.hodo("list", "halves", data).stdout, "text")
+    with open(program + ".dwp", "wb") as package:
+        package.write(b"no package")
+    told = case.hodo("list", "halves", data).stdout
+    check(f"{os.path.basename(split)} (of which libdw " in told and "finds nothing in called.dwp) is missing" in told, told)
+    os.unlink(program + ".dwp")
+    os.rename(case.path(split) + ".away", case.path(split))
+    listed = case.json("list", "halves", data)
+    check(listed["count"] == 2 and "unknown" not in listed, listed)
 
 
 IN_NAMESPACES = r"""

@@ -1,6 +1,8 @@
 // Every call of a function.
 #include "hodo/ask/calls.h"
 
+#include <algorithm>
+
 #include "hodo/view/moments.h"
 #include "methods.h"
 #include "schema.h"
@@ -10,27 +12,27 @@ namespace {
 
 constexpr std::size_t kMostCalls = 1000;
 
-view::CallOrder order_in(const Json& params) {
+ask::CallOrder order_in(const Json& params) {
   const std::string word = text_in(params, "sort", "order");
-  if (word == "duration") return view::CallOrder::duration;
-  return word == "instructions" ? view::CallOrder::instructions : view::CallOrder::order;
+  if (word == "duration") return ask::CallOrder::duration;
+  return word == "instructions" ? ask::CallOrder::instructions : ask::CallOrder::order;
 }
 
 Result<Json> answer_calls(Workspace& workspace, const Json& params) {
   auto selection = selection_in(workspace, params);
   if (!selection) return std::unexpected(selection.error());
   const ask::FindOptions how = workspace.find(*selection);
-  auto list = ask::list_calls(workspace.session(), text_in(params, "function"),
-                              {.walk = how.walk,
-                               .slower_than = number_in(params, "slower_than_ns", 0),
-                               .index = how.index});
-  if (!list) return std::unexpected(list.error());
-  const std::size_t rows = list->rows.size();
   const std::size_t most = number_in(params, "limit", kMostCalls);
-  Json out =
-      view::call_list_json(*list, workspace.session(), {.order = order_in(params), .most = most});
-  const std::size_t shown = out["calls"].size();
-  if (shown < rows) out["more"] = rows - shown;
+  auto list =
+      ask::list_calls(workspace.session(), text_in(params, "function"),
+                      {.walk = how.walk,
+                       .slower_than = number_in(params, "slower_than_ns", 0),
+                       .order = order_in(params),
+                       .most = most == 0 ? ask::kMostCallRows : std::min(most, ask::kMostCallRows),
+                       .index = how.index});
+  if (!list) return std::unexpected(list.error());
+  Json out = view::call_list_json(*list, workspace.session());
+  if (list->left_out != 0) out["more"] = list->left_out;
   return out;
 }
 
@@ -51,7 +53,8 @@ Json calls_result() {
   using namespace schema;
   return object({{"functions", list(any(), "that the name stood for")},
                  {"count", number("of all their calls")},
-                 {"left_out", number("calls that were not kept for want of room")},
+                 {"left_out", number("as more; 0: none")},
+                 {"unknown", string("of calls that were inlined: what is missing to know them")},
                  {"total_time", number("nanoseconds in all of them")},
                  {"calls", list(any(),
                                 "moment, until, pid, time, duration, instructions, function, "

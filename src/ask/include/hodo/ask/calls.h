@@ -40,12 +40,16 @@ struct CallRow {
 inline constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 std::string_view name(CallRow::Outcome outcome);
 
+// Which calls come first: in the order of their beginning, or the largest, of equals the first.
+enum class CallOrder : std::uint8_t { order, duration, instructions };
+inline constexpr std::size_t kMostCallRows = std::size_t{1} << 20;
+
 struct CallListOptions {
   WalkOptions walk;
   std::uint64_t slower_than = 0;  // only calls of at least so many nanoseconds
-  std::size_t most = std::size_t{1}
-                     << 20;  // rows that are kept; the longest are, of equals the first
-  std::uint64_t only = 0;    // the row of this number alone; 0: all
+  CallOrder order = CallOrder::order;
+  std::size_t most = kMostCallRows;         // rows that are kept, not 0: those that come first
+  std::uint64_t only = 0;                   // the row of this number alone; 0: all
   const IndexedRecording* index = nullptr;  // of the session
   bool inlined = true;  // with the calls that debug information says were inlined
 };
@@ -53,11 +57,12 @@ struct CallListOptions {
 struct CallList {
   std::vector<analyze::Function> functions;
   std::vector<std::uint32_t> meant;  // those that the name stood for
-  std::vector<CallRow> rows;         // in the order of walk(), by their beginning
+  std::vector<CallRow> rows;         // in the order that was asked for
   std::uint64_t calls = 0;           // all of them, also those that are too fast to be listed
-  std::uint64_t left_out = 0;        // for want of room
+  std::uint64_t left_out = 0;        // that `most` has no room for
   std::uint64_t total_time = 0;
   std::uint64_t longest = 0;
+  std::string unknown;  // as analyze::unknown_inlined()
   session::Outcome outcome;
 };
 

@@ -67,19 +67,12 @@ std::string lines_of_scene(SceneView& view, const Style& style);
 std::string branches_of_scene(SceneView& view, const Style& style);
 std::string source_of_scene(SceneView& view, const Style& style);
 
-// How `hodo list` sorts.
-enum class CallOrder : std::uint8_t { order, duration, instructions };
-struct CallListView {
-  CallOrder order = CallOrder::order;
-  std::size_t most = 0;  // rows; 0: all
-};
-nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
-                                      const CallListView& how);
+// `hodo list`, all rows of it.
+nlohmann::ordered_json call_list_json(const ask::CallList& list, session::Session& session);
 // The same and as text, a row at a time: there may be a million.
-void write_call_list(ask::CallList& list, session::Session& session, const CallListView& how,
-                     const Style& style, Output& out);
-void write_call_list_json(ask::CallList& list, session::Session& session, const CallListView& how,
-                          Output& out);
+void write_call_list(const ask::CallList& list, session::Session& session, const Style& style,
+                     Output& out);
+void write_call_list_json(const ask::CallList& list, session::Session& session, Output& out);
 
 // How a process ended, in words: "killed by SIGSEGV (signal 11) in thread 4242, reading 0x10:
 // nothing is mapped there".
