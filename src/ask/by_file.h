@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "hodo/ask/place_key.h"
 #include "hodo/base/page.h"
 #include "hodo/session/names.h"
-#include "place_key.h"
 
 namespace hodo::ask {
 
@@ -26,16 +26,11 @@ class ByFile {
   };
 
   // `names` must outlive this.
-  ByFile(const session::Names& names, Find find) : names_(names), find_(std::move(find)) {}
+  ByFile(const session::Names& names, Find find)
+      : names_(names), find_(std::move(find)), generation_(names) {}
 
   Mapped at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-    if (space != space_ || time != time_ || !asked_) {
-      generation_ = names_.generation(space, time);
-      space_ = space;
-      time_ = time;
-      asked_ = true;
-    }
-    const PlaceKey key{space, generation_, address >> kPageBits};
+    const PlaceKey key{space, generation_.at(space, time), address >> kPageBits};
     Recent& recent = recent_[key.place % recent_.size()];
     if (!recent.known || !(recent.key == key)) recent = {key, true, mapped(key, address, time)};
     return recent.mapped;
@@ -66,10 +61,7 @@ class ByFile {
   Find find_;
   std::unordered_map<PlaceKey, Mapped, PlaceKey::Hash> pages_;
   std::vector<Recent> recent_{256};  // by page, of the last questions
-  std::uint32_t generation_ = 0;     // of the last question
-  std::uint32_t space_ = 0;
-  std::uint64_t time_ = 0;
-  bool asked_ = false;
+  Generation generation_;
   std::map<const symbol::SymbolTable*, Known> files_;
 };
 

@@ -1,5 +1,6 @@
 #include "hodo/ask/code.h"
 
+#include <algorithm>
 #include <array>
 
 #include "hodo/isa/disasm.h"
@@ -19,33 +20,42 @@ std::optional<isa::Insn> Code::decode(std::uint32_t space, std::uint64_t address
   return isa::decode({bytes.data(), size}, address, session_.mode(space, time));
 }
 
-std::uint8_t Code::length_at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const Key key{space, session_.names().generation(space, time), address};
-  if (auto it = lengths_.find(key); it != lengths_.end()) return it->second;
-  const auto insn = decode(space, address, time);
+std::uint8_t Code::length_at(const PlaceKey& place, std::uint64_t time) {
+  if (auto it = lengths_.find(place); it != lengths_.end()) return it->second;
+  const auto insn = decode(place.space, place.place, time);
   if (lengths_.size() == kMostKept) lengths_.clear();
-  return lengths_[key] = insn ? insn->length : std::uint8_t{0};
+  return lengths_[place] = insn ? insn->length : std::uint8_t{0};
 }
 
 std::vector<Instruction> Code::line(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                                     std::uint64_t count) {
   std::vector<Instruction> out;
+  PlaceKey at{space, generation_.at(space, time), address};
   while (out.size() < count) {
-    const std::uint8_t length = length_at(space, address, time);
+    const std::uint8_t length = length_at(at, time);
     if (length == 0) break;
-    out.push_back({address, length});
-    address += length;
+    out.push_back({at.place, length});
+    at.place += length;
   }
   return out;
 }
 
 std::uint64_t Code::distance(std::uint32_t space, std::uint64_t address, std::uint64_t to,
                              std::uint64_t time, std::uint64_t most) {
+  if (address == to) return 0;
+  const PlaceKey from{space, generation_.at(space, time), address};
+  Distance& kept = distances_[PlaceKey::Hash()({space, from.generation, address ^ to << 20}) %
+                              distances_.size()];
+  if (kept.to == to && kept.from == from) return std::min(kept.count, most);
+  PlaceKey at = from;
   for (std::uint64_t n = 0; n < most; ++n) {
-    if (address == to) return n;
-    const std::uint8_t length = length_at(space, address, time);
-    if (length == 0 || address > to) return most;
-    address += length;
+    if (at.place == to) {
+      kept = {.from = from, .to = to, .count = n};
+      return n;
+    }
+    const std::uint8_t length = length_at(at, time);
+    if (length == 0 || at.place > to) return most;
+    at.place += length;
   }
   return most;
 }

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "hodo/ask/builds.h"
+#include "hodo/ask/place_key.h"
 #include "hodo/ask/scene.h"
 #include "hodo/isa/insn.h"
 #include "hodo/session/session.h"
-#include "place_key.h"
 
 namespace hodo::ask {
 

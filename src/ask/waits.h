@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "entry.h"
+#include "hodo/ask/place_key.h"
 #include "hodo/session/session.h"
-#include "place_key.h"
 
 namespace hodo::ask {
 

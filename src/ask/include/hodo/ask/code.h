@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "hodo/ask/place_key.h"
 #include "hodo/isa/insn.h"
 #include "hodo/session/session.h"
 
@@ -21,7 +22,8 @@ struct Instruction {
 class Code {
  public:
   // `session` must outlive this.
-  explicit Code(session::Session& session) : session_(session) {}
+  explicit Code(session::Session& session)
+      : session_(session), generation_(session.names()), distances_(kDistances) {}
 
   // The first `count` instructions of the straight line that begins at `address`; fewer where the
   // code ends or is not known.
@@ -39,18 +41,21 @@ class Code {
 
  private:
   std::optional<isa::Insn> decode(std::uint32_t space, std::uint64_t address, std::uint64_t time);
-  std::uint8_t length_at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  std::uint8_t length_at(const PlaceKey& place, std::uint64_t time);
 
-  struct Key {
-    std::uint32_t space;
-    std::uint32_t generation;
-    std::uint64_t address;
-    auto operator<=>(const Key&) const = default;
+  // How far a line came to `to`.
+  struct Distance {
+    PlaceKey from;
+    std::uint64_t to = 0;  // 0: nothing is kept
+    std::uint64_t count = 0;
   };
   static constexpr std::size_t kMostKept = std::size_t{1} << 18;
+  static constexpr std::size_t kDistances = 1024;
 
   session::Session& session_;
-  std::map<Key, std::uint8_t> lengths_;
+  Generation generation_;
+  std::unordered_map<PlaceKey, std::uint8_t, PlaceKey::Hash> lengths_;
+  std::vector<Distance> distances_;  // of the last questions, by their hashes
 };
 
 }  // namespace hodo::ask

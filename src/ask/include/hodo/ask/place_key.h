@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hodo/session/names.h"
+
 namespace hodo::ask {
 
 struct PlaceKey {
@@ -19,6 +21,30 @@ struct PlaceKey {
       return static_cast<std::size_t>(h ^ h >> 32);
     }
   };
+};
+
+// Names::generation(), which is mostly asked again of the same process and time.
+class Generation {
+ public:
+  // `names` must outlive this.
+  explicit Generation(const session::Names& names) : names_(names) {}
+
+  std::uint32_t at(std::uint32_t space, std::uint64_t time) {
+    if (space != space_ || time != time_ || !asked_) {
+      generation_ = names_.generation(space, time);
+      space_ = space;
+      time_ = time;
+      asked_ = true;
+    }
+    return generation_;
+  }
+
+ private:
+  const session::Names& names_;
+  std::uint32_t generation_ = 0;  // of the last question
+  std::uint32_t space_ = 0;
+  std::uint64_t time_ = 0;
+  bool asked_ = false;
 };
 
 }  // namespace hodo::ask
