@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace hodo::analyze {
 namespace {
@@ -206,12 +207,18 @@ void ModuleBuilder::add_lines(bool branches) {
   symbol::LineTable table = table_->lines();
   module_.files = std::move(table.files);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> lines;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> begun;  // at the row's address
+  std::uint64_t begun_at = 0;
   for (const symbol::LineRow& row : table.rows) {
+    if (row.address != std::exchange(begun_at, row.address)) begun.clear();
+    if (row.statement) begun.emplace_back(row.file, row.line);
     if (row.end == row.address || function_at(row.address) == nullptr) continue;
     std::uint64_t ran = executions_.at(row.address);
     auto it = lines.find({row.file, row.line});
-    // Compilers number instructions that belong to no statement, too.
-    if (it == lines.end() && !row.statement && ran == 0) continue;
+    // Compilers number instructions that belong to no statement, too. One that begins may have a
+    // row of its own, without code.
+    const bool statement = std::ranges::find(begun, std::pair(row.file, row.line)) != begun.end();
+    if (it == lines.end() && !statement && ran == 0) continue;
     std::uint64_t& count = it == lines.end() ? lines[{row.file, row.line}] : it->second;
     count = std::max(count, ran);
   }

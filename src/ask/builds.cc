@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "compiled.h"
@@ -232,14 +235,35 @@ bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> b
   return next_.runs(who, batch);
 }
 
+namespace {
+
+// Whether compilers append this to a name, between two dots.
+bool is_appended(std::string_view part) {
+  constexpr auto kAppended = std::to_array<std::string_view>(
+      {"actor",    "cleanup",      "clone", "cold",     "constprop", "default",
+       "destroy",  "exit",         "hot",   "isra",     "llvm",      "localalias",
+       "lto_priv", "omp_outlined", "part",  "resolver", "resume",    "simdclone",
+       "split",    "unlikely",     "warm",  "_omp_fn",  "__uniq"});
+  return part.find_first_not_of("0123456789") == part.npos ||
+         std::ranges::find(kAppended, part) != kAppended.end();
+}
+
+}  // namespace
+
 std::string base_name(const std::string& function) {
   // As c++filt says it: "f(int) [clone .cold]".
   if (const auto clone = function.find(" [clone "); clone != function.npos) {
     return function.substr(0, clone);
   }
   if (function.find('(') != function.npos) return function;
-  const auto dot = function.find('.');
-  return dot == function.npos || dot == 0 ? function : function.substr(0, dot);
+  // "main.work" of Go has a dot of its own.
+  std::string_view rest = function;
+  while (true) {
+    const auto dot = rest.rfind('.');
+    if (dot == rest.npos || dot == 0 || !is_appended(rest.substr(dot + 1))) break;
+    rest = rest.substr(0, dot);
+  }
+  return std::string(rest);
 }
 
 RebuiltFiles rebuilt(const RanBuilds& a, const RanBuilds& b) {

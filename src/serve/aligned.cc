@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -49,15 +51,17 @@ void add_compiled_otherwise(const analyze::CoveredModule& m, const Names& alike,
 }
 
 // "f, g and 3 more"
-std::string some_of(const Names& names) {
+template <typename Range>
+std::string some_of(const Range& names) {
   constexpr std::size_t kMost = 4;
+  const auto size = static_cast<std::size_t>(std::ranges::distance(names));
   std::string out;
   std::size_t count = 0;
   for (const std::string& name : names) {
-    if (count == kMost && names.size() > kMost + 1) {
-      return out + fmt::format(" and {} more", names.size() - count);
+    if (count == kMost && size > kMost + 1) {
+      return out + fmt::format(" and {} more", size - count);
     }
-    if (count != 0) out += count + 1 == names.size() ? " and " : ", ";
+    if (count != 0) out += count + 1 == size ? " and " : ", ";
     out += name;
     ++count;
   }
@@ -90,18 +94,50 @@ Beginnings beginnings(const analyze::CoveredModule& m, const Names& alike) {
   return out;
 }
 
+// Whether what begins before a line of a source is as before; nullopt: nothing is known to.
+std::optional<bool> is_as_before(const Beginnings& functions, std::string_view source,
+                                 std::uint32_t line) {
+  const auto next = functions.upper_bound({source, line});
+  if (next == functions.begin()) return std::nullopt;
+  const auto& [begins, as_before] = *std::prev(next);
+  return begins.first == source ? std::optional(as_before) : std::nullopt;
+}
+
 // Of functions that were compiled otherwise a line tells whether it was executed: how many
 // instructions are told to be of it, and how often each is executed, is the compiler's.
 void count_lines_once(analyze::CoveredModule& m, const Beginnings& functions) {
   const auto sources = ask::source_names(m.files);
   for (analyze::CoveredLine& line : m.lines) {
     if (line.file >= sources.size()) continue;
-    const auto next = functions.upper_bound({sources[line.file], line.line});
-    if (next == functions.begin()) continue;
-    const auto& [begins, as_before] = *std::prev(next);
-    if (begins.first != sources[line.file] || as_before) continue;
+    if (is_as_before(functions, sources[line.file], line.line).value_or(true)) continue;
     line.count = std::min<std::uint64_t>(line.count, 1);
   }
+}
+
+using Lines = std::set<std::pair<std::string, std::uint32_t>>;  // by source
+
+Lines lines_with_code(const analyze::CoveredModule& m) {
+  const auto sources = ask::source_names(m.files);
+  Lines out;
+  for (const analyze::CoveredLine& line : m.lines) {
+    if (line.file >= sources.size()) continue;
+    out.emplace(sources[line.file], line.line);
+  }
+  return out;
+}
+
+// Which lines have code is the compiler's, too. Those that ran go to `out`.
+void leave_out_lines_of_one(analyze::CoveredModule& m, const Lines& other,
+                            const Beginnings& functions, Lines& out) {
+  const auto sources = ask::source_names(m.files);
+  std::erase_if(m.lines, [&](const analyze::CoveredLine& line) {
+    if (line.file >= sources.size()) return false;
+    const std::string source(sources[line.file]);
+    if (other.contains({source, line.line})) return false;
+    if (is_as_before(functions, source, line.line).value_or(false)) return false;
+    if (line.count != 0) out.emplace(source, line.line);
+    return true;
+  });
 }
 
 // And so is which way they branch.
@@ -129,6 +165,20 @@ void align_file(const std::string& file, const ask::Rebuilt& in_common, Ran& a, 
   out.notes.push_back(about_build(file, in_common, otherwise));
   const Names changed = ask::align_lines(*in_a, *in_b, in_common.alike);
   const Beginnings functions = beginnings(*in_a, in_common.alike);
+  const Lines lines_a = lines_with_code(*in_a);
+  const Lines lines_b = lines_with_code(*in_b);
+  Lines of_one;
+  if (!lines_a.empty() && !lines_b.empty()) {
+    leave_out_lines_of_one(*in_a, lines_b, functions, of_one);
+    leave_out_lines_of_one(*in_b, lines_a, functions, of_one);
+  }
+  if (!of_one.empty()) {
+    out.notes.push_back(
+        fmt::format("{}: lines that have code in one of the builds only are not compared: {}", file,
+                    some_of(of_one | std::views::transform([](const auto& line) {
+                              return fmt::format("{}:{}", line.first, line.second);
+                            }))));
+  }
   for (analyze::CoveredModule* m : {in_a, in_b}) {
     count_lines_once(*m, functions);
     leave_out_branches(*m, in_common.alike);
@@ -140,7 +190,8 @@ void align_file(const std::string& file, const ask::Rebuilt& in_common, Ran& a, 
                     "compared: {}",
                     file, some_of(in_common.inlined)));
   }
-  out.complete &= otherwise.empty() && changed.empty() && in_common.inlined.empty();
+  out.complete &=
+      otherwise.empty() && changed.empty() && of_one.empty() && in_common.inlined.empty();
   if (changed.empty()) return;
   out.notes.push_back(fmt::format(
       "{}: lines are called as in {}; where the source has changed they are not compared: {}", file,

@@ -130,6 +130,8 @@ TEST(Neutral, knows_parts_and_copies_of_a_function_by_its_name) {
   EXPECT_EQ(base_name("f.constprop.0.isra.0"), "f");
   EXPECT_EQ(base_name("f"), "f");
   EXPECT_EQ(base_name(".text"), ".text");
+  EXPECT_EQ(base_name("main.work"), "main.work");
+  EXPECT_EQ(base_name("main.work.func1.cold"), "main.work.func1");
   EXPECT_EQ(base_name("n::f(char const*, ...)"), "n::f(char const*, ...)");
   EXPECT_EQ(base_name("n::f(int) [clone .part.0] [clone .cold]"), "n::f(int)");
 }

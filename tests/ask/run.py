@@ -1754,6 +1754,62 @@ def case_inlined_in_one(case):
         check(not [one for one in only["suspects"] if one["module"] == "in_one" and one["kind"] == "function"], only["suspects"])
 
 
+LEVELS = r"""
+#include <stdio.h>
+static int scale(int v)
+{
+  int r = v;                                               /* LINE only_at_0 */
+  r *= 3;
+  return r;
+}
+__attribute__((noipa)) static int large(int v)
+{
+  return v + 1;                                            /* LINE differs */
+}
+static int total(int *items, int n)
+{
+  int sum = 0;
+  for (int i = 0; i < n; i++)
+  {
+    int v = scale(items[i]);
+    if (v > 30)
+    {
+      sum += large(v);
+    }
+  }
+  return sum;
+}
+int main(int argc, char **argv)
+{
+  int items[8];
+  for (int i = 0; i < 8; i++)
+  {
+    items[i] = i * argc;
+  }
+  printf("%d\\n", total(items, 8));
+  return 0;
+}
+"""
+
+
+def case_code_in_one(case):
+    """Of two levels of optimisation no lines are compared that have code at one of them only."""
+    def record(level, *words):
+        os.makedirs(case.path(f"{level}"), exist_ok=True)
+        return case.record(f"{level}-{len(words)}.data", case.program(f"{level}/level", LEVELS, f"-O{level}"), *words)
+
+    def lines(told):
+        return [d["line"] for d in told["differences"] if d["kind"] == "line" and d["file"] == "level.c"]
+
+    data = record(0, "a", "b", "c", "d"), record(2, "a", "b", "c", "d"), record(2)
+    same = case.json("diff", *data[:2], "--top", "0", status=None)
+    check(not lines(same), lines(same))
+    note, = (n for n in same["notes"] if "code in one of the builds only are not compared" in n)
+    check(f":{line_of(LEVELS, 'only_at_0')}" in note, note)
+    other = case.json("diff", data[0], data[2], "--top", "0", status=None)
+    check(line_of(LEVELS, "differs") in lines(other), lines(other))
+
+
 def case_in_place(case):
     """Whether a build calls memset() and its like or does their work in place is no difference between it and another."""
     def record(level, *arguments):
