@@ -12,6 +12,7 @@
 #include "coverage_counts.h"
 #include "executions.h"
 #include "function_code.h"
+#include "functions.h"
 #include "hodo/analyze/function_name.h"
 #include "hodo/isa/disasm.h"
 #include "hodo/symbol/demangle.h"
@@ -158,6 +159,13 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     const auto as_written = std::ranges::count_if(found, written);
     // Not one of the copies that the compiler has made of it.
     if (as_written == 1) return *std::ranges::find_if(found, written);
+    // Nor the rare part of one that is among them.
+    std::erase_if(found, [&found](const auto& one) {
+      const std::string whole = without_cold(one.first.symbol);
+      return whole != one.first.symbol && std::ranges::any_of(found, [&](const auto& other) {
+               return other.first.symbol == whole && other.first.object == one.first.object;
+             });
+    });
   }
   if (found.size() > 1) return fail(ErrorCode::usage, several(name, found));
   return *found.begin();

@@ -12,21 +12,6 @@ namespace {
 
 constexpr std::size_t kKnownAddresses = std::size_t{1} << 20;
 
-// Compilers move the rare part of a function away and name it "f.cold", or "f.cold.3".
-std::string without_cold(std::string name) {
-  constexpr std::string_view kDemangled = " [clone .cold";
-  constexpr std::string_view kPlain = ".cold";
-  std::size_t at = name.find(kDemangled);
-  if (at == std::string::npos) {
-    at = name.find(kPlain);
-    bool ends = at != std::string::npos &&
-                (at + kPlain.size() == name.size() || name[at + kPlain.size()] == '.');
-    if (!ends) return name;
-  }
-  name.erase(at);
-  return name;
-}
-
 // setjmp and sigsetjmp are macros of the C library's header: the functions have other names.
 bool sets_jump(std::string_view symbol) {
   symbol.remove_prefix(std::min(symbol.find_first_not_of('_'), symbol.size()));
@@ -43,6 +28,20 @@ std::string name_without_symbol(const session::Place& place, std::uint64_t addre
 }
 
 }  // namespace
+
+std::string without_cold(std::string name) {
+  constexpr std::string_view kDemangled = " [clone .cold";
+  constexpr std::string_view kPlain = ".cold";
+  std::size_t at = name.find(kDemangled);
+  if (at == std::string::npos) {
+    at = name.find(kPlain);
+    bool ends = at != std::string::npos &&
+                (at + kPlain.size() == name.size() || name[at + kPlain.size()] == '.');
+    if (!ends) return name;
+  }
+  name.erase(at);
+  return name;
+}
 
 Functions::Functions(const session::Names& names)
     : Functions(names, std::make_shared<std::mutex>()) {}

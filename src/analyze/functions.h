@@ -35,6 +35,10 @@ struct Located {
   }
 };
 
+// Compilers move the rare part of a function away and name it "f.cold", or "f.cold.3": "f" of
+// those.
+std::string without_cold(std::string name);
+
 // [begin, end) in a space.
 struct CodeRange {
   std::uint64_t begin = 0;

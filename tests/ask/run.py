@@ -2064,6 +2064,33 @@ def case_annotate(case):
         check(says in told.stderr or says == "annotate" and told.returncode == 0, told)
 
 
+COLD = r"""
+#include <cstdio>
+#include <stdexcept>
+namespace shop {
+__attribute__((noinline)) int half(int v) {
+  if (v == 3) throw std::runtime_error("odd");
+  return v / 2;
+}
+}
+int main() {
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) try { sum += shop::half(i); } catch (const std::exception&) { }
+  return sum == 9;
+}
+"""
+
+
+def case_cold(case):
+    """A function whose rare part lies elsewhere is meant by its name, and by the mangled one; that part by its own."""
+    data = case.record("cold.data", case.program("cold", COLD, "-O2"))
+    for name in ("shop::half", "shop::half(int)", "_ZN4shop4halfEi"):
+        told = case.hodo("annotate", name, data).stdout
+        check(told.startswith("shop::half(int) (") and "shop::half(int) [clone .cold] (1)" in told, f"{name}: {told}")
+        check(len(case.json("list", name, data)["calls"]) == 4, name)
+    check(case.hodo("annotate", "shop::half(int) [clone .cold]", data).stdout.startswith("shop::half(int) [clone .cold] ("), "the part")
+
+
 def case_graphs(case):
     if shutil.which("dot") is None:
         print("skipped: dot is not installed")
