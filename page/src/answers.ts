@@ -204,7 +204,7 @@ export interface Code {
   entered: number;
   blocks: Block[];
   lines: { file: string; line: number; count: number }[];
-  source: { file: string; here: boolean; lines: { line: number; text: string }[] }[];
+  source: { file: string; here: boolean; newer: boolean; lines: { line: number; text: string }[] }[];
 }
 
 export interface FindingPlace {

@@ -188,6 +188,9 @@ export class CodeView implements Panel {
       if (line.file !== file) {
         file = line.file;
         rows.push(h("div", { class: "file-name muted" }, shown(file, 300)));
+        if (code.source.some((one) => one.file === line.file && one.newer)) {
+          rows.push(h("div", { class: "newer muted" }, `${shown(base(file), 100)} is newer than ${shown(base(code.object), 100)}: its lines may be others now`));
+        }
       } else if (line.line > before + 1) {
         rows.push(h("div", { class: "left-out muted" }, "⋯"));
       }

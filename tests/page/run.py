@@ -186,6 +186,7 @@ def code(bench):
         equal({line: number for line, number, _ in shown}, {line: grouped(number) for line, number in lines.items()}, "the counts of lines")
         if "return slow(id);" not in [text for _, _, text in shown]:
             raise Failure(f"the source is not shown: {shown}")
+        equal(view.texts(".source .newer"), [], "a source file that is older than the program")
         view.go("view=calls&fn=handle")
         rows = view.rows("Calls")
         equal([(row[0], row[1]) for row in rows], [(f"#{one['number']}", grouped(one["instructions"])) for one in listed["calls"]], "the calls")
@@ -196,6 +197,16 @@ def code(bench):
         equal(slowest["number"], 18, "the slow request")
         view.chrome.click_on("table[aria-label=Calls] tbody tr")
         view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(slowest['moment'])}", "the slow call's moment")
+    program = os.stat(bench.program())
+    os.utime(bench.program(), (0, 0))
+    try:
+        with View(bench, file) as view:
+            view.go("view=code&fn=handle")
+            view.until("document.querySelector('.machine .row')", "the code")
+            equal(view.texts(".source .newer"), ["program.c is newer than program: its lines may be others now"],
+                  "a source file that is newer than the program")
+    finally:
+        os.utime(bench.program(), (program.st_atime, program.st_mtime))
 
 
 def searches(bench):
