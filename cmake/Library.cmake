@@ -12,7 +12,7 @@ foreach(module ${library_modules})
 endforeach()
 find_package(Zydis REQUIRED)
 find_package(fmt REQUIRED)
-pkg_check_modules(HODOSCOPE_DEPS REQUIRED IMPORTED_TARGET libdw libelf libzstd zlib)
+pkg_check_modules(HODOSCOPE_DEPS REQUIRED IMPORTED_TARGET libdw libelf liblzma libzstd zlib)
 
 add_library(hodoscope STATIC ${library_objects})
 set_target_properties(hodoscope PROPERTIES LINKER_LANGUAGE CXX)

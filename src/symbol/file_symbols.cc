@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elf_records.h"
+#include "mini_debug_info.h"
 #include "plt.h"
 
 namespace hodo::symbol {
@@ -49,6 +50,11 @@ FileSymbols::FileSymbols(const ElfFile& file, const image::Elf& elf,
   if (!add_tables(file, elf.elf_class, SHT_SYMTAB)) {
     const auto debug = debug_file();
     stripped_ = !debug || !add_tables(*debug, elf.elf_class, SHT_SYMTAB);
+    if (stripped_) {
+      const std::vector<std::uint8_t> bytes = mini_debug_info(file);
+      const auto mini = ElfFile::from_bytes(bytes);
+      stripped_ = !mini || !add_tables(*mini, elf.elf_class, SHT_SYMTAB);
+    }
   }
   order();
   const std::size_t ordered = read_.size();

@@ -12,7 +12,7 @@
 namespace hodo::symbol {
 namespace {
 
-constexpr std::uint64_t kFunctionTableVersion = 1;
+constexpr std::uint64_t kFunctionTableVersion = 2;
 constexpr std::size_t kLeastOfFunction = 4;  // bytes
 constexpr std::size_t kLeastOfMark = 2;
 

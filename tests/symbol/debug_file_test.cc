@@ -49,6 +49,12 @@ class DebugFile : public testing::Test {
     EXPECT_FALSE(table->named("fixture::outer").empty()) << ".dynsym is still there";
     EXPECT_TRUE(table->source(table->named("fixture::outer")[0].start).empty());
   }
+  // Into the program; some bytes less than there are.
+  bool pack(std::size_t less) {
+    return test::run("xz -c " + debug_ + " | head -c -" + std::to_string(less) + " > " + packed_ +
+                     " && objcopy --remove-section .gnu_debugdata --add-section .gnu_debugdata=" +
+                     packed_ + ' ' + program_ + " 2>/dev/null");
+  }
   void move_debug(const std::string& to) {
     std::filesystem::create_directories(std::filesystem::path(to).parent_path());
     std::filesystem::rename(debug_, to);
@@ -56,6 +62,7 @@ class DebugFile : public testing::Test {
 
   const test::TempFolder folder_;
   const std::string debug_ = folder_ / "program.debug";
+  const std::string packed_ = folder_ / "packed.xz";
   const std::string program_ = folder_ / "program";
   Symbol expected_;
 };
@@ -109,6 +116,22 @@ TEST_F(DebugFile, ALinkThatIsAPathLeadsNowhere) {
   std::ofstream(program_, std::ios::binary | std::ios::trunc)
       .write(reinterpret_cast<const char*>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));
+  expect_missing(test::kNoDebug);
+}
+
+// As Fedora's programs have it.
+TEST_F(DebugFile, SymbolsArePackedIntoTheProgram) {
+  if (!pack(0)) GTEST_SKIP() << "no xz here";
+  std::filesystem::remove(debug_);
+  const auto table = test::open(program_);
+  ASSERT_EQ(table->named("fixture_label").size(), 1u);
+  EXPECT_EQ(table->named("fixture_label")[0].start, expected_.start);
+  EXPECT_FALSE(table->named("puts@plt").empty());
+}
+
+TEST_F(DebugFile, PackedSymbolsThatAreDamagedAreMissing) {
+  if (!pack(1)) GTEST_SKIP() << "no xz here";
+  std::filesystem::remove(debug_);
   expect_missing(test::kNoDebug);
 }
 

@@ -82,10 +82,11 @@ struct DebugPaths {
   std::vector<std::string> roots = {"/usr/lib/debug"};
 };
 
-// Opening reads the headers only. Symbols (.symtab, .dynsym, the debug file's .symtab, names for
-// PLT stubs) are read at the first question about one and kept; line numbers and inlined frames at
-// the first source(). Safe for concurrent use. What cannot be read of a damaged file is missing
-// here, and nothing worse: the file is input like any other.
+// Opening reads the headers only. Symbols (.symtab, .dynsym, where there is no .symtab the debug
+// file's or that in .gnu_debugdata, names for PLT stubs) are read at the first question about one
+// and kept; line numbers and inlined frames at the first source(). Safe for concurrent use. What
+// cannot be read of a damaged file is missing here, and nothing worse: the file is input like any
+// other.
 class SymbolTable {
  public:
   // `lines`: where source positions and functions are kept, for the next time that the same file is
