@@ -40,6 +40,7 @@ struct Told {
   std::uint64_t inode = 0;  // 0: memory that no file backs
   std::uint64_t from = 0;   // the address that the file's first byte would have
   bool written = false;     // the program may write to it, or could
+  std::uint32_t prot = 0;   // of a file's mapping
   Asker asker;              // for the right to execute it
   bool contains(std::uint64_t address) const { return address - start < end - start; }
 };
@@ -215,6 +216,14 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
   });
 }
 
+// Whether the trace says all that there is to say of it. Generators of code switch between writing
+// and executing all day, and the code of a mapping that is told of is sent, or copied, anew.
+bool is_told_as_written(const Mapping& mapping) {
+  const Told* known = find_told(mapping.start);
+  return known != nullptr && known->written && mapping.end <= known->end &&
+         ((mapping.prot & PROT_EXEC) == 0 || mapping.prot == known->prot);
+}
+
 bool is_small(const Mapping& mapping) { return mapping.end - mapping.start <= 64 * kPage; }
 
 // The recorder opens a file that is gone by way of the process, if it may. Of small ones, as are
@@ -236,7 +245,8 @@ void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) 
 void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, bool written) {
   forget_told(mapping.start, mapping.end);
   filter_mapping(mapping, path);
-  remember({mapping.start, mapping.end, mapping.inode, mapping.start - mapping.offset, written});
+  remember({mapping.start, mapping.end, mapping.inode, mapping.start - mapping.offset, written,
+            mapping.prot});
   relay::MapRecord where;
   where.start = mapping.start;
   where.length = mapping.end - mapping.start;
@@ -362,7 +372,7 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
       mapping.offset += first - mapping.start;
       mapping.start = first;
       mapping.end = std::min(mapping.end, end);
-      tell_file(area, mapping, path, true);
+      if (!is_told_as_written(mapping)) tell_file(area, mapping, path, true);
     });
   }
   if ((prot & PROT_EXEC) != 0) report_files(area, false);

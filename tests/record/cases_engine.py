@@ -296,6 +296,16 @@ def calls_in_a_row_in_made_code(box):
     equal([int(row[6], 16) for row in rows if row[5] == function and row[7] == "ret"], [first + 5 * n + 5 for n in range(4000)], "returns")
 
 
+def memory_that_switches_its_rights(box):
+    """Each version of the code is kept, and not all of the memory for each."""
+    code = int(box.record([box.own("switches_rights")]).stdout, 16)
+    rows = [row.split(",") for row in box.read("branches", COMPLETE, options=["--format", "csv"]).splitlines()]
+    places = [int(row[5], 16) - code for row in rows if row[7] == "ret"]
+    equal([place for place in places if 0 <= place < 1 << 20], [n + 5 for n in range(50)], "returns")
+    size = os.path.getsize(box.data)
+    check(size < 4 << 20, f"{size} bytes")
+
+
 def code_that_is_there_only_later(box):
     """Where nothing was, code does not remain what is stepped over natively."""
     equal(box.record([box.own("comes_later")]).stdout, b"1000\n", "output")
