@@ -8,9 +8,7 @@ using flow::CallOp;
 class CallJudging::OfSpace final : public flow::CallJudge {
  public:
   OfSpace(CallJudging& all, std::uint32_t space) : all_(all), space_(space) {}
-  std::uint64_t judged_by(std::uint64_t time) const override {
-    return all_.generation(space_, time);
-  }
+  std::uint64_t judged_by(std::uint64_t time) const override { return all_.naming(space_, time); }
   CallOp op(const Branch& branch) const override { return all_.op(space_, branch); }
   bool is_single(std::uint32_t callee) const override { return all_.is_single(callee); }
 
@@ -50,9 +48,9 @@ bool CallJudging::is_single(std::uint32_t number) const {
   return number >= told_enough_.size() || !told_enough_[number];
 }
 
-std::uint64_t CallJudging::generation(std::uint32_t space, std::uint64_t time) {
+std::uint64_t CallJudging::naming(std::uint32_t space, std::uint64_t time) {
   const std::lock_guard lock(mutex_);
-  return functions_.generation(space, time) + std::uint64_t{1};
+  return functions_.naming(space, time) + std::uint64_t{1};
 }
 
 Located CallJudging::around(std::uint32_t space, std::uint64_t address, std::uint64_t time) {

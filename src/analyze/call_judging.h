@@ -49,7 +49,7 @@ class CallJudging {
   flow::CallOp::Kind jumped_without_name(std::uint32_t space, const Branch& branch) const;
   flow::CallOp entering(flow::CallOp::Kind kind, std::uint32_t space, const Located& where,
                         Callee callee);
-  std::uint64_t generation(std::uint32_t space, std::uint64_t time);
+  std::uint64_t naming(std::uint32_t space, std::uint64_t time);
   // As Functions::at(), but for `entry`. Names are made once for each symbol: there are many more
   // places that call than functions.
   Located around(std::uint32_t space, std::uint64_t address, std::uint64_t time);

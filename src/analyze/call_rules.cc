@@ -5,7 +5,7 @@
 namespace hodo::analyze {
 
 void CallRules::open(const flow::TransferBook& book, std::uint32_t space) {
-  if (here_ != nullptr && here_->space != space) forget(generation_);
+  if (here_ != nullptr && here_->space != space) forget(naming_);
   const auto known = std::ranges::find_if(
       books_, [&](const Book& one) { return one.number == book.number() && one.space == space; });
   if (known != books_.end()) {
@@ -17,8 +17,8 @@ void CallRules::open(const flow::TransferBook& book, std::uint32_t space) {
 }
 
 // Callees are of one address space and its present mappings.
-void CallRules::forget(std::uint32_t generation) {
-  generation_ = generation;
+void CallRules::forget(std::uint32_t naming) {
+  naming_ = naming;
   ++asked_;
   callees_.clear();
   numbers_.clear();

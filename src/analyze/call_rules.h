@@ -39,12 +39,12 @@ class CallRules {
 
   // What is asked for next.
   void move_to(const flow::TransferBook& book, std::uint32_t space, std::uint64_t time) {
-    const std::uint32_t generation = functions_.generation(space, time);
+    const std::uint32_t naming = functions_.naming(space, time);
     if (here_ == nullptr || here_->number != book.number() || here_->space != space) {
       open(book, space);
     }
     time_ = time;
-    if (generation_ != generation) forget(generation);
+    if (naming_ != naming) forget(naming);
   }
   // A rule, and the callee of one whose turn comes earlier.
   void prefetch(std::uint32_t rule, std::uint32_t with_callee) const {
@@ -79,7 +79,7 @@ class CallRules {
     std::vector<CallRule> rules;  // by place in the book
   };
   void open(const flow::TransferBook& book, std::uint32_t space);
-  void forget(std::uint32_t generation);
+  void forget(std::uint32_t naming);
   void lead(CallRule& rule, std::uint64_t to);
   void look_up(const flow::TransferBook& book, std::uint32_t at);
   void look_up_callee(std::uint32_t number, const CallSpans& spans);
@@ -88,7 +88,7 @@ class CallRules {
   std::deque<Book> books_;
   Book* here_ = nullptr;
   std::uint64_t time_ = 0;
-  std::uint32_t generation_ = 0;
+  std::uint32_t naming_ = 0;
   std::uint32_t asked_ = 1;
   std::vector<Located> callees_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of callees, by address

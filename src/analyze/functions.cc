@@ -64,15 +64,15 @@ std::uint32_t Functions::intern(const std::string& name, const std::string& obje
 
 void Functions::ask(std::uint32_t space, std::uint64_t time) {
   const std::lock_guard lock(*asking_);
-  asked_ = Asked{space, time, names_.generation(space, time)};
+  asked_ = Asked{space, time, names_.naming(space, time)};
 }
 
-const Located& Functions::find_known(const Key& key, std::uint64_t time, std::uint32_t generation) {
+const Located& Functions::find_known(const Key& key, std::uint64_t time, std::uint32_t naming) {
   auto it = known_.find(key);
-  if (it != known_.end() && it->second.generation == generation) return it->second.located;
+  if (it != known_.end() && it->second.naming == naming) return it->second.located;
   if (known_.size() >= kKnownAddresses) known_.clear();
   Known& known = known_[key];
-  known = {look_up(key, time), generation};
+  known = {look_up(key, time), naming};
   return known.located;
 }
 

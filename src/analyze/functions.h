@@ -65,9 +65,9 @@ class Functions {
     return find({address, space, true}, time);
   }
   // Answers hold as long as it is the same.
-  std::uint32_t generation(std::uint32_t space, std::uint64_t time) {
+  std::uint32_t naming(std::uint32_t space, std::uint64_t time) {
     if (!asked_ || asked_->space != space || asked_->time != time) ask(space, time);
-    return asked_->generation;
+    return asked_->naming;
   }
   // The symbol of a file that has the address, if one has: at() says the same of the symbol for
   // each of its addresses. For any thread, at any time.
@@ -110,27 +110,27 @@ class Functions {
   };
   struct Known {
     Located located;
-    std::uint32_t generation = 0;
+    std::uint32_t naming = 0;
   };
   // What was asked for last, as it is in known_: a line of the cache.
   struct alignas(64) Recent {
     Located located;
     Key key{};
-    std::uint32_t generation = 0;
+    std::uint32_t naming = 0;
     bool used = false;
   };
   static_assert(sizeof(Recent) == 64);
 
   const Located& find(const Key& key, std::uint64_t time) {
     // Most questions are asked with the time of the one before.
-    const std::uint32_t now = generation(key.space, time);
+    const std::uint32_t now = naming(key.space, time);
     Recent& recent = recent_[Hash{}(key) & (kRecent - 1)];
-    if (!(recent.key == key) || recent.generation != now || !recent.used) {
+    if (!(recent.key == key) || recent.naming != now || !recent.used) {
       recent = {find_known(key, time, now), key, now, true};
     }
     return recent.located;
   }
-  const Located& find_known(const Key& key, std::uint64_t time, std::uint32_t generation);
+  const Located& find_known(const Key& key, std::uint64_t time, std::uint32_t naming);
   void ask(std::uint32_t space, std::uint64_t time);
   // asking_ is held.
   const symbol::Symbol* known_symbol_at(std::uint32_t space, std::uint64_t address,
@@ -151,11 +151,11 @@ class Functions {
   std::unordered_map<Key, Known, Hash> known_;
   static constexpr std::size_t kRecent = std::size_t{1} << 12;
   std::vector<Recent> recent_;
-  // The generation of the last question.
+  // The naming of the last question.
   struct Asked {
     std::uint32_t space = 0;
     std::uint64_t time = 0;
-    std::uint32_t generation = 0;
+    std::uint32_t naming = 0;
   };
   std::optional<Asked> asked_;
 };

@@ -222,7 +222,7 @@ bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> b
   for (const flow::RunCount& run : batch) {
     const std::uint64_t address = run.edge.from;
     if (address == 0) continue;
-    const std::tuple key{who.space, names_.generation(who.space, run.time), address >> kPageBits};
+    const std::tuple key{who.space, names_.naming(who.space, run.time), address >> kPageBits};
     if (pages_.size() == kMostPages || !pages_.insert(key).second) continue;
     const session::Object object = names_.object(who.space, address, run.time);
     if (object.table == nullptr) continue;

@@ -27,10 +27,10 @@ class ByFile {
 
   // `names` must outlive this.
   ByFile(const session::Names& names, Find find)
-      : names_(names), find_(std::move(find)), generation_(names) {}
+      : names_(names), find_(std::move(find)), naming_(names, &session::Names::naming) {}
 
   Mapped at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-    const PlaceKey key{space, generation_.at(space, time), address >> kPageBits};
+    const PlaceKey key{space, naming_.at(space, time), address >> kPageBits};
     Recent& recent = recent_[key.place % recent_.size()];
     if (!recent.known || !(recent.key == key)) recent = {key, true, mapped(key, address, time)};
     return recent.mapped;
@@ -61,7 +61,7 @@ class ByFile {
   Find find_;
   std::unordered_map<PlaceKey, Mapped, PlaceKey::Hash> pages_;
   std::vector<Recent> recent_{256};  // by page, of the last questions
-  Generation generation_;
+  Generation naming_;
   std::map<const symbol::SymbolTable*, Known> files_;
 };
 

@@ -74,7 +74,7 @@ std::string_view name(StepKind kind) {
 
 const SourceLines::Line& SourceLines::at(std::uint32_t space, std::uint64_t address,
                                          std::uint64_t time) {
-  const Key key{space, names_.generation(space, time), address};
+  const Key key{space, names_.naming(space, time), address};
   if (auto it = known_.find(key); it != known_.end()) return it->second;
   if (known_.size() == kMostKept) known_.clear();
   Line& out = known_[key];

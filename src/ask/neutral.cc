@@ -132,7 +132,7 @@ bool looks_at_addresses(std::span<const std::uint8_t> code, std::uint64_t ip, is
 }
 
 const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const PlaceKey key{space, names_.generation(space, time), address >> kPageBits};
+  const PlaceKey key{space, names_.naming(space, time), address >> kPageBits};
   if (auto it = pages_.find(key); it != pages_.end()) return it->second;
   if (pages_.size() == kMostPages) pages_.clear();
   Page& out = pages_[key];

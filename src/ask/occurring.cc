@@ -58,7 +58,7 @@ std::uint64_t MeantCallees::closed(const Ran& ran) const {
 
 bool SpotSegments::steady(std::uint32_t space, std::uint64_t from, std::uint64_t to) {
   const session::Names& names = session_.names();
-  return names.generation(space, from) == names.generation(space, to);
+  return names.naming(space, from) == names.naming(space, to);
 }
 
 bool SpotSegments::may_run(std::size_t segment) {
@@ -71,19 +71,19 @@ bool SpotSegments::may_run(std::size_t segment) {
   const std::uint64_t to = follows ? index_.segments()[segment + 1].last.time : ~std::uint64_t{0};
   known_.resize(index_.granules().size());
   std::optional<std::uint32_t> space;
-  std::uint32_t generation = 0;
+  std::uint32_t naming = 0;
   for (const std::uint32_t number : ran.granules) {
     const Granule& granule = index_.granules()[number];
     if (space != granule.space) {
       if (!steady(granule.space, from, to)) return true;
       space = granule.space;
-      generation = session_.names().generation(granule.space, from);
+      naming = session_.names().naming(granule.space, from);
     }
     Known& known = known_[number];
-    if (!known.asked || known.generation != generation) {
+    if (!known.asked || known.naming != naming) {
       const std::uint64_t first = granule.number << kGranuleBits;
       const std::uint64_t last = first + ((std::uint64_t{1} << kGranuleBits) - 1);
-      known = {generation, true, may_lie_(granule.space, first, last, from)};
+      known = {naming, true, may_lie_(granule.space, first, last, from)};
     }
     if (known.runs) return true;
   }

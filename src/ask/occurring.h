@@ -54,7 +54,7 @@ class SpotSegments {
 
  private:
   struct Known {
-    std::uint32_t generation = 0;
+    std::uint32_t naming = 0;
     bool asked = false;
     bool runs = false;
   };

@@ -92,7 +92,7 @@ bool lets_time_go(std::string_view function) {
 }
 
 Waits::Function Waits::at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const PlaceKey key{space, session_.names().generation(space, time), address};
+  const PlaceKey key{space, session_.names().naming(space, time), address};
   if (const auto it = functions_.find(key); it != functions_.end()) return it->second;
   if (functions_.size() == kMostFunctions) functions_.clear();
   return functions_[key] = look_at(space, address, time);

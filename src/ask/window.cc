@@ -26,7 +26,7 @@ class ModuleTest {
 
   bool has(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     if (address == 0) return false;
-    const Key key{space, names_.generation(space, time), address >> kPageBits};
+    const Key key{space, names_.naming(space, time), address >> kPageBits};
     if (auto it = known_.find(key); it != known_.end()) return it->second;
     if (known_.size() == kMostKept) known_.clear();
     const std::string path = names_.object(space, address, time).path;

@@ -33,12 +33,12 @@ void TextBranches::move_to(const session::Context& c, const Branch& branch, std:
     before_ += options().clock.known() ? seconds(time) : fmt::format("{}", time);
     before_ += ':';
   }
-  std::uint64_t generation = 0;
+  std::uint64_t naming = 0;
   if (names_ != nullptr) {
     const std::lock_guard lock(asking_);
-    generation = names_->generation(c.space, branch.time);
+    naming = names_->naming(c.space, branch.time);
   }
-  const std::uint64_t key = std::uint64_t{c.space} << 32 | generation;
+  const std::uint64_t key = std::uint64_t{c.space} << 32 | naming;
   if (std::exchange(known_for_, key) != key) known_.clear();
   ticks_ = branch.time;
   entered_ = false;

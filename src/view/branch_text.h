@@ -33,7 +33,7 @@ class TextBranches final : public BranchWriter {
   std::string before_;
   std::uint64_t ticks_ = 0;
   bool entered_ = false;  // somebody else may execute now
-  // For the space and generation below.
+  // For the space and naming below.
   PlaceTexts known_;
   std::uint64_t known_for_ = ~std::uint64_t{0};
 };

@@ -52,6 +52,11 @@ bool names_a_file(std::string_view path, bool shared) {
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }
 
+std::string_view area_name(std::string_view path) {
+  if (path.empty() || path.starts_with("//anon")) return "[anon]";
+  return path == "[anon]" || path == "[stack]" || path == "[heap]" ? path : std::string_view();
+}
+
 Files::Files(const perfdata::Model& recording, Where where)
     : recording_(recording),
       files_(recording.files()),

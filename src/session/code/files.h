@@ -22,6 +22,10 @@ namespace hodo::session {
 // "guest:PATH" (docs/file-format.md).
 bool names_a_file(std::string_view path, bool shared);
 
+// "[anon]", "[heap]" or "[stack]" for a mapping of that path: memory that has no place in a file,
+// so that only the address tells one byte of it from another. Else empty.
+std::string_view area_name(std::string_view path);
+
 class Files {
  public:
   enum class State : std::uint8_t {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "facts/ticks.h"
-#include "replaced_files.h"
 
 namespace hodo::session {
 namespace {
@@ -13,6 +12,10 @@ constexpr image::Timeline::Value kUnmapped = image::Timeline::kNothing - 1;
 // How many later mappings of an address are looked at before giving up.
 constexpr int kLaterMappings = 4;
 
+std::uint32_t count_until(const std::vector<std::uint64_t>& times, std::uint64_t time) {
+  return static_cast<std::uint32_t>(std::ranges::upper_bound(times, time) - times.begin());
+}
+
 }  // namespace
 
 Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Model& recording,
@@ -20,7 +23,7 @@ Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Mod
     : mappings_(mappings),
       recording_(recording),
       jit_(std::move(jit)),
-      replacements_(replacement_times(mappings, recording.trace_clock())) {
+      replaced_(replacements(mappings, recording.files(), recording.trace_clock())) {
   const perfdata::TimeConversion conversion = recording.trace_clock();
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < mappings.size(); ++i) {
@@ -38,8 +41,10 @@ Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Mod
   });
   for (const Change& change : changes) apply(change, recording, files, kept);
   if (jit_ == nullptr || jit_->changes().empty()) return;
-  changes_.insert(changes_.end(), jit_->changes().begin(), jit_->changes().end());
-  std::ranges::sort(changes_);
+  for (auto* const times : {&changes_, &replaced_.names}) {
+    times->insert(times->end(), jit_->changes().begin(), jit_->changes().end());
+    std::ranges::sort(*times);
+  }
 }
 
 void Space::apply(const Change& change, const perfdata::Model& recording, Files& files,
@@ -125,15 +130,16 @@ const perfdata::Mapping* Space::mapping(std::uint64_t address, std::uint64_t tim
 }
 
 Era Space::era(std::uint64_t time) const {
-  const auto next = std::ranges::upper_bound(replacements_, time);
-  Era era{.number = static_cast<std::uint32_t>(next - replacements_.begin())};
-  if (next != replacements_.begin()) era.from = *std::prev(next);
-  if (next != replacements_.end()) era.until = *next;
+  const std::vector<std::uint64_t>& times = replaced_.files;
+  const auto next = std::ranges::upper_bound(times, time);
+  Era era{.number = count_until(times, time)};
+  if (next != times.begin()) era.from = *std::prev(next);
+  if (next != times.end()) era.until = *next;
   return era;
 }
 
-std::uint32_t Space::generation(std::uint64_t time) const {
-  return static_cast<std::uint32_t>(std::ranges::upper_bound(changes_, time) - changes_.begin());
-}
+std::uint32_t Space::generation(std::uint64_t time) const { return count_until(changes_, time); }
+
+std::uint32_t Space::naming(std::uint64_t time) const { return count_until(replaced_.names, time); }
 
 }  // namespace hodo::session

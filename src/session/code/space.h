@@ -13,6 +13,7 @@
 #include "hodo/perfdata/model.h"
 #include "hodo/session/names.h"
 #include "jit_code.h"
+#include "replaced_files.h"
 
 namespace hodo::session {
 
@@ -48,6 +49,8 @@ class Space final : public image::CodeSource {
   Around mapping_around(std::uint64_t address, std::uint64_t time) const;
   // How many times mappings and functions made at run time have changed until `time`.
   std::uint32_t generation(std::uint64_t time) const;
+  // How many of these times may have changed what code is called.
+  std::uint32_t naming(std::uint64_t time) const;
   Era era(std::uint64_t time) const;
 
  private:
@@ -69,8 +72,8 @@ class Space final : public image::CodeSource {
   image::AddressSpace code_;
   image::Timeline timeline_;
   std::unique_ptr<const JitCode> jit_;
-  std::vector<std::uint64_t> changes_;       // times, ascending
-  std::vector<std::uint64_t> replacements_;  // of a file by another one: times, ascending
+  Replacements replaced_;
+  std::vector<std::uint64_t> changes_;  // times, ascending
 };
 
 }  // namespace hodo::session

@@ -47,9 +47,9 @@ Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
   }
   const auto kernel = object.path.empty() ? kernel_.at(address, or_last(time)) : std::nullopt;
   if (kernel) object.path = kernel->object;
-  if (object.path.empty() || object.path.starts_with("//anon")) object.path = "[anon]";
-  const bool area = object.path == "[anon]" || object.path == "[stack]" || object.path == "[heap]";
-  if (area || kernel) object.offset = address;
+  const std::string area(area_name(object.path));
+  if (!area.empty()) object.path = area;
+  if (!area.empty() || kernel) object.offset = address;
   return object;
 }
 
@@ -86,6 +86,13 @@ std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time
   const bool has_kernel = !recording_.kernel_mappings().empty();
   return (where == nullptr ? 0 : where->generation(or_last(time))) +
          (has_kernel ? spaces_.kernel().generation(or_last(time)) : 0);
+}
+
+std::uint32_t RecordingNames::naming(std::uint32_t space, std::uint64_t time) const {
+  const Space* where = spaces_.user(space);
+  const bool has_kernel = !recording_.kernel_mappings().empty();
+  return (where == nullptr ? 0 : where->naming(or_last(time))) +
+         (has_kernel ? spaces_.kernel().naming(or_last(time)) : 0);
 }
 
 bool RecordingNames::may_name_more(std::uint32_t space) const {

@@ -17,6 +17,7 @@ class RecordingNames final : public Names {
   Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::uint32_t generation(std::uint32_t space, std::uint64_t time) const override;
+  std::uint32_t naming(std::uint32_t space, std::uint64_t time) const override;
   bool may_name_more(std::uint32_t space) const override;
   Era era(std::uint32_t space, std::uint64_t time) const override;
   FileAround file_around(std::uint32_t space, std::uint64_t address,

@@ -23,7 +23,9 @@ class Code {
  public:
   // `session` must outlive this.
   explicit Code(session::Session& session)
-      : session_(session), generation_(session.names()), distances_(kDistances) {}
+      : session_(session),
+        generation_(session.names(), &session::Names::generation),
+        distances_(kDistances) {}
 
   // The first `count` instructions of the straight line that begins at `address`; fewer where the
   // code ends or is not known.

@@ -1,4 +1,5 @@
-// What is known of an address, or of a page, for as long as the mappings of its space are the same.
+// What is known of an address, or of a page, for as long as the mappings of its space, or what is
+// called how in them, are the same.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@ namespace hodo::ask {
 
 struct PlaceKey {
   std::uint32_t space = 0;
-  std::uint32_t generation = 0;  // of the mappings (Names::generation)
+  std::uint32_t generation = 0;  // of the mappings or names (session::Names)
   std::uint64_t place = 0;       // an address or the number of a page
   bool operator==(const PlaceKey&) const = default;
 
@@ -23,15 +24,16 @@ struct PlaceKey {
   };
 };
 
-// Names::generation(), which is mostly asked again of the same process and time.
+// Names::generation() or naming(), which is mostly asked again of the same process and time.
 class Generation {
  public:
+  using Question = std::uint32_t (session::Names::*)(std::uint32_t, std::uint64_t) const;
   // `names` must outlive this.
-  explicit Generation(const session::Names& names) : names_(names) {}
+  Generation(const session::Names& names, Question question) : names_(names), question_(question) {}
 
   std::uint32_t at(std::uint32_t space, std::uint64_t time) {
     if (space != space_ || time != time_ || !asked_) {
-      generation_ = names_.generation(space, time);
+      generation_ = (names_.*question_)(space, time);
       space_ = space;
       time_ = time;
       asked_ = true;
@@ -41,6 +43,7 @@ class Generation {
 
  private:
   const session::Names& names_;
+  Question question_;
   std::uint32_t generation_ = 0;  // of the last question
   std::uint32_t space_ = 0;
   std::uint64_t time_ = 0;

@@ -77,9 +77,14 @@ class Names {
   // `time` is in the trace's clock (Branch::time); 0 asks for the space's last state.
   virtual Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const = 0;
   virtual Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const = 0;
-  // A number that changes when the answers of place() for `space` may change between two times, so
-  // that callers can keep answers.
+  // A number that changes when the mappings or the code of `space` may have changed between two
+  // times, so that callers can keep what they read or judged there.
   virtual std::uint32_t generation(std::uint32_t space, std::uint64_t time) const = 0;
+  // The same of the answers of place() and object(). It changes less often: a library that is
+  // loaded where nothing was, and code that is changed, leave all names as they were.
+  virtual std::uint32_t naming(std::uint32_t space, std::uint64_t time) const {
+    return generation(space, time);
+  }
   // Whether code of `space` may have a name, sooner or later, though no file has a symbol for it:
   // it was made at run time by who tells names, or is a kernel's.
   virtual bool may_name_more(std::uint32_t /*space*/) const { return true; }
