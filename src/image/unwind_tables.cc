@@ -115,6 +115,19 @@ class Cursor {
   bool narrow_;
 };
 
+// Whether the rules of an entry say of its first instruction another frame than the CIE's, which is
+// that of a call: DWARF 5, section 6.4.2, as far as compilers use it before they advance.
+bool begins_in_frame(ByteReader rules) {
+  enum Rule : std::uint8_t { kNop = 0, kDefCfa = 0x0c, kDefCfaExpression = 0x0f, kOffset = 0x80 };
+  constexpr std::uint8_t kPrimary = 0xc0;  // bits of rules that hold their operand
+  for (;;) {
+    const auto rule = rules.read<std::uint8_t>();
+    if (!rule) return false;
+    if (*rule == kNop) continue;
+    return (*rule & kPrimary) == kOffset || (*rule >= kDefCfa && *rule <= kDefCfaExpression);
+  }
+}
+
 // Common information entry: how its functions' entries are written.
 struct Cie {
   std::uint8_t pointers = 0;  // encoding of the functions' addresses
@@ -256,8 +269,18 @@ class TableReader {
     const auto begin = cursor.pointer(cie.pointers);
     const auto size = cursor.raw(cie.pointers & kFormatMask);
     if (!begin || !size || *begin == 0 || *size == 0 || *size > ~*begin) return;
-    out_.functions.push_back({code_begin(cie, *begin, *size), *begin + *size});
-    if (!cie.has_augmentation || cie.lsda == kOmitted || !read_uleb(cursor.reader())) return;
+    FunctionRange range{.begin = code_begin(cie, *begin, *size), .end = *begin + *size};
+    std::uint64_t augmentation = 0;  // bytes
+    if (cie.has_augmentation) {
+      const auto size_of_it = read_uleb(cursor.reader());
+      if (!size_of_it) return out_.functions.push_back(range);
+      augmentation = *size_of_it;
+    }
+    Cursor rules = cursor;
+    range.part =
+        !cie.signal_frame && rules.reader().take(augmentation) && begins_in_frame(rules.reader());
+    out_.functions.push_back(range);
+    if (!cie.has_augmentation || cie.lsda == kOmitted) return;
     const auto lsda = cursor.pointer(cie.lsda, *begin);
     if (lsda && *lsda != 0) lsdas_.push_back({*lsda, *begin});
   }

@@ -12,7 +12,8 @@
 namespace hodo::symbol {
 namespace {
 
-constexpr std::uint64_t kFunctionTableVersion = 2;
+constexpr std::uint64_t kFunctionTableVersion = 3;
+constexpr std::string_view kCold = ".cold";
 constexpr std::size_t kLeastOfFunction = 4;  // bytes
 constexpr std::size_t kLeastOfMark = 2;
 
@@ -76,6 +77,20 @@ FunctionTable::FunctionTable(std::vector<Candidate> named,
   ranges_ = RangeMap(named);
   symbols_.reserve(named.size());
   for (const Candidate& c : named) symbols_.push_back(c.symbol);
+  for (const SyntheticFunction& f : found) {
+    if (f.part_of != 0) name_part(f);
+  }
+}
+
+// As compilers do.
+void FunctionTable::name_part(const SyntheticFunction& part) {
+  const Symbol* const whole = at(part.part_of);
+  const auto symbol = std::ranges::lower_bound(symbols_, part.start, {}, &Symbol::start);
+  const bool is_there = symbol != symbols_.end() && symbol->start == part.start;
+  if (!is_there || symbol->kind != SymbolKind::synthetic || whole == nullptr) return;
+  if (whole->start == part.part_of || whole->name.size() + kCold.size() > kLongestName) return;
+  symbol->name = texts_.emplace_back(std::string(whole->name) + std::string(kCold));
+  symbol->kind = whole->kind;
 }
 
 const Symbol* FunctionTable::at(std::uint64_t vaddr) const {

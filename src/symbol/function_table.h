@@ -43,6 +43,8 @@ class FunctionTable {
   static std::optional<FunctionTable> read(std::vector<std::uint8_t> bytes);
 
  private:
+  void name_part(const SyntheticFunction& part);
+
   struct Mark {
     std::uint32_t symbol = 0;  // index
     std::string_view text;

@@ -133,6 +133,84 @@ std::vector<std::uint64_t> Sweep::finish() {
   return std::move(called_);
 }
 
+// What the parts of functions are parts of.
+class Parts {
+ public:
+  struct Part {
+    SyntheticFunction* function;
+    Bytes code;
+  };
+  // By start, as `found` is, with all functions without names.
+  Parts(std::span<const CodeRange> named, std::span<const SyntheticFunction> found,
+        std::vector<Part> parts, isa::Mode mode)
+      : named_(named), found_(found), parts_(std::move(parts)), mode_(mode) {}
+
+  // By where they jump back, reading `most` bytes of code: entries that somebody made up overlap.
+  void join_by_jumps(std::uint64_t most) {
+    for (const Part& part : parts_) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(part.code.size(), most));
+      most -= size;
+      part.function->part_of = goes_back_to(part, size);
+    }
+  }
+  // By a function's landing pad that lies there, or jumps there: `code` is what begins at the pad.
+  void join_by_landing(const image::LandingPad& landing, Bytes code) {
+    if (!goes_on_at(landing.begin)) return;
+    join(landing.pad, landing.begin);
+    constexpr int kLongest = 6;  // instructions, of a pad that only leads elsewhere
+    std::size_t at = 0;
+    for (int i = 0; i < kLongest; ++i) {
+      const auto insn = isa::decode(code.subspan(at), landing.pad + at, mode_);
+      if (!insn) return;
+      if (insn->cls == isa::InsnClass::jmp) return join(insn->target, landing.begin);
+      at += insn->length;
+    }
+  }
+
+ private:
+  static std::uint64_t start_of(const Part& part) { return part.function->start; }
+
+  const Part* part_at(std::uint64_t address) const {
+    const auto behind = std::ranges::upper_bound(parts_, address, {}, start_of);
+    if (behind == parts_.begin()) return nullptr;
+    const Part& part = *(behind - 1);
+    return address - part.function->start < part.function->size ? &part : nullptr;
+  }
+  void join(std::uint64_t address, std::uint64_t whole) const {
+    const Part* const part = part_at(address);
+    if (part != nullptr && part->function->part_of == 0) part->function->part_of = whole;
+  }
+  std::uint64_t goes_back_to(const Part& part, std::size_t size) const {
+    const std::uint64_t start = part.function->start;
+    for (std::size_t at = 0; at < size;) {
+      const auto insn = isa::decode(part.code.first(size).subspan(at), start + at, mode_);
+      if (!insn) return 0;
+      at += insn->length;
+      const bool jumps = isa::has_direct_target(insn->cls) && insn->cls != isa::InsnClass::call;
+      const bool leaves = jumps && insn->target - start >= part.function->size;
+      if (leaves && goes_on_at(insn->target)) return insn->target;
+    }
+    return 0;
+  }
+  // Whether the address lies within a function that is no part, behind its begin.
+  bool goes_on_at(std::uint64_t address) const {
+    const auto named = std::ranges::upper_bound(named_, address, {}, &CodeRange::start);
+    if (named != named_.begin() && address < (named - 1)->end) {
+      return (named - 1)->start != address;
+    }
+    const auto found = std::ranges::upper_bound(found_, address, {}, &SyntheticFunction::start);
+    if (found == found_.begin()) return false;
+    const SyntheticFunction& one = *(found - 1);
+    const bool within = address != one.start && address - one.start < one.size;
+    return within && part_at(one.start) == nullptr;
+  }
+
+  std::span<const CodeRange> named_;
+  std::span<const SyntheticFunction> found_;
+  std::vector<Part> parts_;
+  isa::Mode mode_;
+};
+
 // By start, those that overlap as one.
 std::vector<CodeRange> merged(std::vector<CodeRange> ranges) {
   std::ranges::sort(ranges, {}, &CodeRange::start);
@@ -157,7 +235,8 @@ class Finder {
   }
 
   void add_tables() {
-    for (const auto& f : unwind_tables(file_, elf_).functions) add(f.begin, f.end - f.begin);
+    tables_ = unwind_tables(file_, elf_);
+    for (const auto& f : tables_.functions) add(f.begin, f.end - f.begin);
     add(elf_.entry, 0);
   }
   void add_code();
@@ -165,11 +244,18 @@ class Finder {
 
  private:
   void add(std::uint64_t start, std::uint64_t size);
+  void join_parts();
+  isa::Mode mode() const {
+    return elf_.elf_class == image::ElfClass::elf64 ? isa::Mode::bits64 : isa::Mode::bits32;
+  }
+  // To the end of the section.
+  Bytes code_from(std::uint64_t address) const;
 
   const ElfFile& file_;
   const image::Elf& elf_;
   std::span<const CodeRange> named_;
   std::vector<const Section*> sections_;
+  image::UnwindTables tables_;
   std::vector<SyntheticFunction> found_;
 };
 
@@ -187,10 +273,40 @@ void Finder::add_code() {
   std::vector<CodeRange> known(named_.begin(), named_.end());
   for (const SyntheticFunction& f : found_) known.push_back({f.start, f.start + f.size});
   known = merged(std::move(known));
-  const bool wide = elf_.elf_class == image::ElfClass::elf64;
-  Sweep sweep(known, wide ? isa::Mode::bits64 : isa::Mode::bits32);
+  Sweep sweep(known, mode());
   for (const Section* section : sections_) sweep.add(file_.bytes(*section), section->address);
   for (const std::uint64_t start : sweep.finish()) add(start, 0);
+}
+
+Bytes Finder::code_from(std::uint64_t address) const {
+  for (const Section* section : sections_) {
+    const Bytes all = file_.bytes(*section);
+    if (address - section->address < all.size()) return all.subspan(address - section->address);
+  }
+  return {};
+}
+
+void Finder::join_parts() {
+  std::vector<std::uint64_t> starts;
+  for (const auto& f : tables_.functions) {
+    if (f.part) starts.push_back(f.begin);
+  }
+  std::ranges::sort(starts);
+  std::vector<Parts::Part> all;
+  for (SyntheticFunction& f : found_) {
+    if (!std::ranges::binary_search(starts, f.start)) continue;
+    const Bytes code = code_from(f.start);
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(code.size(), f.size));
+    all.push_back({&f, code.first(size)});
+  }
+  if (all.empty()) return;
+  std::uint64_t bytes = 0;
+  for (const Section* section : sections_) bytes += section->size;
+  Parts parts(named_, found_, std::move(all), mode());
+  parts.join_by_jumps(bytes);
+  for (const image::LandingPad& one : tables_.landings) {
+    parts.join_by_landing(one, code_from(one.pad));
+  }
 }
 
 std::vector<SyntheticFunction> Finder::finish() {
@@ -200,6 +316,7 @@ std::vector<SyntheticFunction> Finder::finish() {
   });
   const auto repeated = std::ranges::unique(found_, {}, &SyntheticFunction::start);
   found_.erase(repeated.begin(), repeated.end());
+  join_parts();
   return std::move(found_);
 }
 

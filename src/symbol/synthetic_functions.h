@@ -21,6 +21,8 @@ struct SyntheticFunction {
   std::uint64_t start = 0;
   std::uint64_t size = 0;         // 0: up to the next function, or to
   std::uint64_t section_end = 0;  // where it ends at the latest
+  // An address of the function that this is a part of: the compiler has moved it away. 0: none.
+  std::uint64_t part_of = 0;
 };
 
 enum class LookInto : bool {

@@ -81,6 +81,64 @@ asm(".text; .p2align 4; .fill 15, 1, 0x90; .cfi_startproc; .cfi_signal_frame; no
   expect_found("our_restorer");
 }
 
+// The compiler has moved what rarely runs away.
+class MovedAway : public Synthetic {
+ protected:
+  void expect_part_of(std::string_view function, std::string_view name, SymbolKind kind) const {
+    const Symbol part = named(std::string(function) + ".cold");
+    const Symbol* const found = bare_->function_at(part.start);
+    ASSERT_NE(found, nullptr) << function;
+    EXPECT_EQ(found->name, std::string(name) + ".cold");
+    EXPECT_EQ(found->kind, kind);
+    EXPECT_EQ(bare_->function_at(part.start + part.size - 1), found);
+  }
+  std::string without_name(std::string_view function) const {
+    return std::string(bare_->function_at(named(function).start)->name);
+  }
+};
+
+TEST_F(MovedAway, PartsOfFunctionsAreTheirs) {
+  compile(R"(
+volatile int seen;
+__attribute__((noipa, cold)) int rare(int n) { return seen = n; }
+__attribute__((noipa)) int often(int n) { return seen + n; }
+#define SPLIT(name, times) __attribute__((noinline)) name(int n) { \
+  int a = often(n); \
+  if (n == 77) a = rare(a) + rare(n); \
+  return often(a) + times * a; }
+SPLIT(static int hidden, 1)
+SPLIT(int exported, 2)
+int main(int argc, char** argv) { return hidden(argc) + exported(argc); }
+)",
+          "-pie -fPIE -O2 -rdynamic");
+  expect_part_of("hidden", without_name("hidden"), SymbolKind::synthetic);
+  expect_part_of("exported", "exported", SymbolKind::function);
+}
+
+TEST_F(MovedAway, LandingPadsAreOfTheFunctionThatLandsThere) {
+  compile(R"(
+volatile int seen;
+struct Guard { ~Guard() { seen = 1; } };
+__attribute__((noinline)) int throws(int n) { if (n > 5) throw n; return n; }
+extern "C" __attribute__((noinline)) int cleans_up(int n) { Guard guard; return throws(n) + 1; }
+int main(int argc, char** argv) { return cleans_up(argc); }
+)",
+          "-O2 -Wl,--no-as-needed -lstdc++ -x c++");
+  expect_part_of("cleans_up", without_name("cleans_up"), SymbolKind::synthetic);
+}
+
+// As an entry by hand may say: nothing leads from there into the middle of a function.
+TEST_F(Synthetic, WhatBeginsInAFrameAndLeadsNowhereIsAFunction) {
+  compile(std::string(kProgram) + R"(
+asm(".text; .p2align 4; .type our_entry, @function\n"
+    "our_entry: .cfi_startproc; .cfi_def_cfa_offset 24; jmp our_target; .cfi_endproc\n"
+    ".size our_entry, . - our_entry; .p2align 4; .type our_target, @function\n"
+    "our_target: .cfi_startproc; nop; ret; .cfi_endproc; .size our_target, . - our_target");
+)",
+          "-pie -fPIE");
+  for (const char* name : {"our_entry", "our_target"}) expect_found(name);
+}
+
 TEST_F(Synthetic, WithoutUnwindTablesCallsDo) {
   for (const char* flags : {"-no-pie -fno-pie", "-m32 -fno-pie -no-pie"}) {
     SCOPED_TRACE(flags);

@@ -53,8 +53,8 @@ struct CallThread {
 //    of a function that is on the stack (longjmp, the landing pad of an exception): into the
 //    innermost of its calls that has called setjmp there, or that an exception may have come
 //    through by the file's unwind tables; else the innermost of all. Other jumps into a function's
-//    middle, and by a table of cases, lead to a part of the function that jumps, which without
-//    symbols is one of its own (cold code): that is on the stack like a tail call;
+//    middle, and by a table of cases, lead to a part of the function that jumps, which where
+//    nothing tells whose it is is one of its own: that is on the stack like a tail call;
 //  - a jump within a known function changes nothing, whatever is on top, as behind the return of a
 //    signal handler;
 //  - tracing that goes on at the start of a function is a call from outside: a signal handler, or a

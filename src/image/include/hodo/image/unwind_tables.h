@@ -16,6 +16,9 @@ namespace hodo::image {
 struct FunctionRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  // behind the last byte
+  // Where it begins more lies on the stack than a call leaves: it is the rest of a function that
+  // lies elsewhere (GCC's .cold parts, clang's sections of basic blocks).
+  bool part = false;
 };
 
 // While code in [begin, end) calls, an exception lands at `pad`.
