@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "hodo/base/byte_reader.h"
 
@@ -94,8 +95,8 @@ class Bases {
   std::optional<std::uint64_t> of(const std::vector<Function>& pieces) {
     std::uint64_t all = ~std::uint64_t{0};
     if (const auto base = find(taken_, pieces, all)) return base;
-    if (!named_) named_ = named(text_);
-    return find(*named_, pieces, left_);
+    if (!std::exchange(looked_, true)) named_ = named(text_);
+    return find(named_, pieces, left_);
   }
 
  private:
@@ -112,7 +113,8 @@ class Bases {
   std::span<const std::uint64_t> taken_;
   const TextMap& text_;
   std::uint64_t left_ = kMostTried;  // by what instructions name
-  std::optional<std::vector<std::uint64_t>> named_;
+  bool looked_ = false;
+  std::vector<std::uint64_t> named_;
 };
 
 // `left`: so many tables are still looked at.
