@@ -174,11 +174,17 @@ extern "C" [[gnu::noinline]] int setegid(gid_t id) noexcept {
   while (std::fgets(line, sizeof line, maps) != nullptr) {
     Word begin = 0;
     Word end = 0;
+    char rights[5];
     const bool library = std::strstr(line, "libc.so") != nullptr;
-    if (!library || std::sscanf(line, "%lx-%lx rw", &begin, &end) != 2) continue;
-    if (std::strstr(line, " rw") == nullptr) continue;
+    if (!library || std::sscanf(line, "%lx-%lx %4s", &begin, &end, rights) != 3) continue;
+    if (rights[0] != 'r' || rights[2] == 'x') continue;
     for (auto* word = reinterpret_cast<Word*>(begin); word < reinterpret_cast<Word*>(end); ++word) {
-      if (*word == chosen) *word = reinterpret_cast<Word>(&forged_getppid);
+      if (*word != chosen) continue;
+      // Debian 13's C library has its slots where the loader takes away the right to write.
+      constexpr Word kPageSize = 4096;
+      mprotect(reinterpret_cast<void*>(reinterpret_cast<Word>(word) & ~(kPageSize - 1)), kPageSize,
+               PROT_READ | PROT_WRITE);
+      *word = reinterpret_cast<Word>(&forged_getppid);
     }
   }
   std::puts("a word");
