@@ -274,39 +274,43 @@ Told* tell_page(ThreadArea& area, std::uint64_t address) {
   return find_told(address);
 }
 
-// Sends those of these bytes, which lie in one page, that the recorder does not have. True: it had
-// others.
-bool keep(ThreadArea& area, Page& page, std::uint64_t ip, std::size_t count) {
+// What of some bytes the recorder does not have.
+struct News {
+  bool any = false;
+  bool others = false;  // it has others
+};
+
+// Notes these bytes, which lie in one page, as sent.
+News keep(Page& page, std::uint64_t ip, std::size_t count) {
   if (page.kept == nullptr) page.kept = kept_pool.take();
   Kept& kept = *page.kept;
   const auto* now = reinterpret_cast<const std::uint8_t*>(ip);
   const std::size_t begin = ip % kPage;
-  bool news = false, others = false;
+  News out;
   for (std::size_t i = 0; i < count; ++i) {
     const bool sent = is_sent(kept, begin + i);
-    others = others || (sent && kept.bytes[begin + i] != now[i]);
-    news = news || !sent;
+    out.others = out.others || (sent && kept.bytes[begin + i] != now[i]);
+    out.any = out.any || !sent;
     kept.sent[(begin + i) / 64] |= std::uint64_t{1} << (begin + i) % 64;
   }
-  if (!news && !others) return false;
-  std::memcpy(kept.bytes + begin, now, count);
-  send_code(area, ip, kept.bytes + begin, count);
-  return others;
+  out.any = out.any || out.others;
+  if (out.any) std::memcpy(kept.bytes + begin, now, count);
+  return out;
 }
 
-bool report_in_page(ThreadArea& area, std::uint64_t ip, std::size_t count) {
+News note_in_page(ThreadArea& area, std::uint64_t ip, std::size_t count) {
   const std::uint64_t address = ip - ip % kPage;
   Page* known = reported.find(address);
   Page page = known != nullptr ? *known : Page{};
-  if (page.state == State::in_file) return false;
+  if (page.state == State::in_file) return {};
   if (page.state == State::unknown) {
     const Told* where = tell_page(area, address);
     const bool in_file = where != nullptr && where->inode != 0 && !where->written;
     page.state = in_file && is_page_of_file(address) ? State::in_file : State::kept;
   }
-  const bool others = page.state == State::kept && keep(area, page, ip, count);
+  const News news = page.state == State::kept ? keep(page, ip, count) : News{};
   reported.put(address, page);
-  return others;
+  return news;
 }
 
 void visit_pages(std::uint64_t start, std::uint64_t end, auto visit) {
@@ -319,16 +323,18 @@ void visit_pages(std::uint64_t start, std::uint64_t end, auto visit) {
 
 std::uint32_t report_count = 0;
 
+// In one piece, since other decoders read no instruction that lies in two.
 bool report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes) {
   if (!is_recorded(area)) return false;
-  bool others = false;
-  while (bytes > 0) {
-    const std::size_t count = std::min<std::size_t>(bytes, kPage - ip % kPage);
-    others = report_in_page(area, ip, count) || others;
-    ip += count;
-    bytes -= count;
+  News news;
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t count = std::min<std::size_t>(bytes - done, kPage - (ip + done) % kPage);
+    const News here = note_in_page(area, ip + done, count);
+    news = {news.any || here.any, news.others || here.others};
+    done += count;
   }
-  return others;
+  if (news.any) send_code(area, ip, reinterpret_cast<const std::uint8_t*>(ip), bytes);
+  return news.others;
 }
 
 void report_files(ThreadArea& area, bool unwritten) {
