@@ -118,7 +118,9 @@ CodePage* take_page(std::uint64_t page) {
   const bool none = page == 0 || vsyscalls || is_own(page, kPage);
   const Mapping* mapping = none ? nullptr : find_mapping(page);
   if (mapping == nullptr || (mapping->prot & PROT_EXEC) == 0) return nullptr;
-  if (mapping->kind == Mapping::Kind::probes) return nullptr;  // runs at its own place only
+  using enum Mapping::Kind;
+  const bool kernels = mapping->kind == probes || mapping->kind == probe_calls;
+  if (kernels) return nullptr;  // runs at its own place only
   if (code == nullptr) {
     code = page_pool.take();
     pages.put(page, code);

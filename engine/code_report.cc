@@ -153,6 +153,8 @@ std::string_view name_of(const Mapping& mapping) {
       return "[stack]";
     case Mapping::Kind::vdso:
       return "[vdso]";
+    case Mapping::Kind::probes:
+      return "[uprobes]";
     default:
       return "//anon";
   }
@@ -345,6 +347,12 @@ void report_files(ThreadArea& area, bool unwritten) {
     const bool written = !unwritten || mapping.shared || (mapping.prot & PROT_WRITE) != 0;
     tell_file(area, mapping, path, written);
   });
+}
+
+void report_probes(ThreadArea& area, std::uint64_t ip) {
+  if (!is_recorded(area) || find_told(ip) != nullptr) return;
+  const Mapping* at = find_mapping(ip);
+  if (at != nullptr && at->kind == Mapping::Kind::probes) report_memory(area, ip);
 }
 
 void report_unmapped(std::uint64_t start, std::uint64_t bytes) {

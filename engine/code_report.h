@@ -16,6 +16,9 @@ bool report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes);
 // The files whose code the program has mapped since the last time. `unwritten`: nobody has had the
 // right to write to what has come.
 void report_files(ThreadArea& area, bool unwritten);
+// Code at `ip` runs at its own place only: told of as a mapping, if it is the kernel's around
+// probes.
+void report_probes(ThreadArea& area, std::uint64_t ip);
 // After such system calls of the program.
 void report_unmapped(std::uint64_t start, std::uint64_t bytes);
 void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes,

@@ -134,7 +134,8 @@ class Parser {
   Mapping::Kind kind() const {
     if (path() == "[heap]") return Mapping::Kind::heap;
     if (path() == "[stack]") return Mapping::Kind::stack;
-    if (path().starts_with("[uprobes")) return Mapping::Kind::probes;
+    if (path() == "[uprobes]") return Mapping::Kind::probes;
+    if (path() == "[uprobes-trampoline]") return Mapping::Kind::probe_calls;
     return path() == "[vdso]" ? Mapping::Kind::vdso : Mapping::Kind::other;
   }
 

@@ -10,8 +10,9 @@
 namespace hodo::engine {
 
 struct Mapping {
-  // `probes`: the kernel's own code around probes (uprobes), which it knows by where it runs.
-  enum class Kind : std::uint8_t { other, heap, stack, vdso, probes };
+  // `probes`, `probe_calls`: the kernel's own code around probes (uprobes) and what it has those
+  // call instead (Linux 6.18), which it knows by where it runs.
+  enum class Kind : std::uint8_t { other, heap, stack, vdso, probes, probe_calls };
   std::uint64_t start = 0, end = 0;
   std::uint64_t offset = 0, inode = 0;  // these and the device only from visit_files()
   std::uint32_t major = 0, minor = 0;

@@ -120,11 +120,12 @@ bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
 }
 
 // Nothing is there, or half an instruction: the next time there may be more.
-void forget_half_insn(std::uint64_t ip) {
+void forget_half_insn(ThreadArea& area, std::uint64_t ip) {
   const Locked locked;
   const OpenKeys keys;
   const unsigned bytes = readable_bytes(ip);
   if (bytes == kLongestInsn) return;
+  if (bytes == 0) report_probes(area, ip);
   if (bytes != 0 &&
       isa::decode_encoding(reinterpret_cast<const std::uint8_t*>(ip), bytes).length != 0)
     return;
@@ -193,7 +194,7 @@ void engine_exit(ThreadArea* area, Exit* exit) {
     default:
       if (interrupt_call(*area, exit->target, exit->target)) return;
       if (call_by_interrupt(*area, exit->target, exit->target)) return;
-      forget_half_insn(exit->target);
+      forget_half_insn(*area, exit->target);
       run_native(*area, exit->target);
   }
 }

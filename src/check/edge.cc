@@ -483,13 +483,12 @@ bool is_behind_itself(const Edge& edge) {
 
 PathFacts Locator::facts(const Edge& edge) const {
   PathFacts out = facts_of_target(edge);
-  const auto unjudged = [](const End& e) {
-    return e.kind == End::Kind::unread || e.kind == End::Kind::vdso;
-  };
+  const auto in_vdso = [](const End& e) { return e.kind == End::Kind::vdso && !e.in_probes(); };
+  const auto unjudged = [&](const End& e) { return e.kind == End::Kind::unread || in_vdso(e); };
   // No recording has the vDSO's text. But a return leads there behind a call that was made there,
   // which is known as all calls are.
   const bool back_to_vdso =
-      edge.branch.kind == BranchKind::ret && edge.from.known() && edge.to.kind == End::Kind::vdso;
+      edge.branch.kind == BranchKind::ret && edge.from.known() && in_vdso(edge.to);
   if (back_to_vdso) out |= kToReturnSite;
   if (unjudged(edge.from) || (unjudged(edge.to) && !back_to_vdso)) out |= kUnjudged;
   const bool by_jump = edge.branch.kind == BranchKind::ijmp;

@@ -11,6 +11,7 @@
 namespace hodo::check {
 
 struct End {
+  static constexpr std::uint64_t kProbesPage = 4096;
   enum class Kind : std::uint8_t {
     absent,  // the branch has no such end
     file,    // in `module`
@@ -42,6 +43,11 @@ struct End {
     return kind == Kind::file && known() && !kept && !generated && !grant &&
            writing == session::Region::Writing::none;
   }
+  // In the page from which the kernel leads on behind functions whose return it probes (uprobes).
+  // It alone gives mappings such names: files' begin with a folder's.
+  bool in_probes() const { return kind == Kind::vdso && path == "[uprobes]"; }
+  // Where it has such functions return to.
+  bool is_probed_return() const { return in_probes() && address % kProbesPage == 0; }
   // Of what programs' files say to execute.
   bool outside() const { return kind == Kind::no_file || kind == Kind::raw || kind == Kind::data; }
   bool has(text::Marks any) const { return (marks & any) != 0; }

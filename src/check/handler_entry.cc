@@ -23,6 +23,11 @@ bool is_restart(const End& to) {
 std::optional<HandlerFinding> judge_handler(const Step& step, Locator& locator) {
   const Branch& branch = step.branch;
   const End to = locator.end(step.context.space, branch.to, branch.time);
+  if (to.in_probes()) {
+    return HandlerFinding{RuleId::call_target,
+                          {.reason = "a signal handler begins in the kernel's page of probes, or a "
+                                     "debugger put the thread there"}};
+  }
   if (!to.known() || to.kept || (step.edge.facts & kToImage) != 0) return std::nullopt;
   if ((step.edge.facts & kToFunction) == 0) {
     if (is_restart(to)) return std::nullopt;

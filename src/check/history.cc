@@ -202,9 +202,34 @@ void History::follow_far_return(const Step& step, FarBranch how) {
   follow_return(step, facts);
 }
 
+// The kernel has put its own page in the place of a return address (uprobes), and leads on from
+// there: the call stays open until it has. It does so for calls, not for a handler.
+bool History::is_probed_return(const Step& step) const {
+  const auto frames = step.thread.stack.frames();
+  return step.edge.to_probed_return && (frames.empty() || !frames.back().signal);
+}
+
+// The way through that page, seen as steps or as one interruption. Where it ends is where the
+// function returns to, if no handler begins there. False: it is not on that way.
+bool History::follow_probes(const Step& step) {
+  Thread& thread = step.thread;
+  if (!std::exchange(thread.left_probes, false)) return false;
+  if (step.edge.to_probes) {
+    thread.stack.end_absence();
+    return true;
+  }
+  const auto frames = thread.stack.frames();
+  const bool open = !frames.empty() && frames.back().address == step.branch.to;
+  if (!open && (step.edge.facts & kToFunction) != 0) return false;
+  thread.stack.end_absence();
+  follow_return(step, step.edge.facts);
+  return true;
+}
+
 void History::follow_return(const Step& step, PathFacts facts) {
   Thread& thread = step.thread;
   thread.jumps.end();
+  if (is_probed_return(step)) return thread.returns.end();
   const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
   if ((facts & kFromSwitch) != 0) {
     if (is_uncalled(step)) facts |= kToUncalled;
@@ -313,6 +338,7 @@ void History::follow_absence(const Step& step) {
     const std::uint64_t again = !call ? done : next > branch.from ? next - 2 : branch.from;
     stack.leave(next, again, step.edge.facts);
     step.thread.far = step.edge.far;
+    step.thread.left_probes = step.edge.from_probes;
     step.thread.behind_far = step.edge.next;
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
@@ -336,6 +362,7 @@ void History::come_back(const Step& step) {
   makers_.see_return(step);
   thread.system_call.reset();
   pasts_.see(space, step.branch.time);
+  if (follow_probes(step)) return;
   const FarBranch far = std::exchange(thread.far, FarBranch::none);
   if (far != FarBranch::none && thread.stack.is_put_elsewhere(step.branch.to)) {
     thread.stack.end_absence();

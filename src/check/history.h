@@ -41,6 +41,8 @@ class History {
   void begin_loading(const Step& step);
   void follow_return(const Step& step, PathFacts facts);
   void follow_far_return(const Step& step, FarBranch how);
+  bool is_probed_return(const Step& step) const;
+  bool follow_probes(const Step& step);
   void tell_linkers(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);

@@ -108,6 +108,10 @@ class CodeOutside final : public EdgeRule {
       if (id() != RuleId::code_unknown || is_vsyscall(edge.branch)) return std::nullopt;
       return Verdict{.reason = "leads to where no code is mapped"};
     }
+    const bool from_outside = !edge.from.in_probes() && edge.branch.kind < BranchKind::ret;
+    if (id() == RuleId::code_unknown && edge.to.in_probes() && from_outside) {
+      return Verdict{.reason = "leads to the kernel's page of probes, as only returns do"};
+    }
     if (id() == RuleId::code_unknown && is_false_closure(edge, locator)) {
       return Verdict{.reason = "code that looks like a closure of libffi leads elsewhere"};
     }

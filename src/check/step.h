@@ -54,6 +54,7 @@ struct Thread {
   // The path stopped at such an instruction, which may be what leads on.
   FarBranch far = FarBranch::none;  // what the thread left by, and where the next instruction is
   std::uint64_t behind_far = 0;
+  bool left_probes = false;       // what it left, or was last in, is the kernel's page of probes
   std::vector<Binding> bindings;  // the last that began last
 };
 

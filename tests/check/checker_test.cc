@@ -133,6 +133,84 @@ TEST_F(CheckerTest, CodeOutsideOfFilesByWhatTheMemoryIs) {
   EXPECT_THAT(found(), ElementsAre("code.stack", "code.heap", "code.unknown"));
 }
 
+// The kernel has probed functions return to its own page, and leads on from there.
+class ProbesTest : public CheckerTest {
+ protected:
+  static constexpr std::uint64_t kProbes = 0x7fffffffe000;
+
+  ProbesTest() {
+    session_.map(kProbes, {.path = "[uprobes]"});
+    go(BranchKind::icall, 0x1005, 0x1018);
+    go(BranchKind::call, 0x1000, 0x1010);
+  }
+  void return_to(std::uint64_t place) { go_to(BranchKind::ret, 0x1011, kProbes + place); }
+  // Seen as steps.
+  void leave_for(std::uint64_t to) {
+    see({.from = kProbes, .kind = BranchKind::end});
+    see({.to = kProbes + 1, .kind = BranchKind::begin});
+    see({.from = kProbes + 1, .kind = BranchKind::end});
+    see({.to = kBase + to, .kind = BranchKind::begin});
+  }
+};
+
+TEST_F(ProbesTest, LeadToWhereTheOpenCallReturns) {
+  return_to(0);
+  leave_for(0x1005);
+  go(BranchKind::ret, 0x101a, 0x1007);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(ProbesTest, LeadOnByAReturnOfTheirOwn) {
+  return_to(0);
+  see({.from = kProbes + 16, .to = kBase + 0x1005, .kind = BranchKind::ret});
+  go(BranchKind::ret, 0x101a, 0x1007);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(ProbesTest, DoNotLeadToWhereAnotherCallReturns) {
+  return_to(0);
+  leave_for(0x1007);
+  EXPECT_THAT(found(), ElementsAre("return.target"));
+}
+
+TEST_F(ProbesTest, AreReturnedToWhereTheyBegin) {
+  return_to(128);
+  EXPECT_THAT(found(), ElementsAre("return.target"));
+}
+
+TEST_F(ProbesTest, AreNotWhereAHandlerReturns) {
+  see({.from = kBase + 0x1010, .kind = BranchKind::end});
+  see({.to = kBase + 0x1018, .kind = BranchKind::begin});
+  go_to(BranchKind::ret, 0x101a, kProbes);
+  EXPECT_THAT(found(), ElementsAre("return.target"));
+}
+
+TEST_F(ProbesTest, AreLeftForAHandlerThatComesBack) {
+  return_to(0);
+  see({.from = kProbes + 16, .kind = BranchKind::end});
+  see({.to = kBase + 0x1018, .kind = BranchKind::begin});
+  EXPECT_THAT(found(), IsEmpty());
+  go(BranchKind::ret, 0x101a, 0x1005);
+  EXPECT_THAT(found(), ElementsAre("return.target")) << "it was no handler";
+}
+
+TEST_F(ProbesTest, AreNotCalled) {
+  go_to(BranchKind::icall, 0x1005, kProbes);
+  EXPECT_THAT(found(), ElementsAre("code.unknown"));
+}
+
+TEST_F(ProbesTest, AreNoHandler) {
+  see({.from = kBase + 0x1010, .kind = BranchKind::end});
+  see({.to = kProbes, .kind = BranchKind::begin});
+  EXPECT_THAT(found(), ElementsAre("call.target"));
+}
+
+TEST_F(ProbesTest, AreTheKernelsAlone) {
+  session_.map(kProbes, {.area = "[uprobes]"});
+  return_to(0);
+  EXPECT_THAT(found(), ElementsAre("code.unknown", "return.target"));
+}
+
 // Of a guest whose kernel was recorded, too, its code is in the recording and in no file.
 TEST_F(CheckerTest, NoCodeOutsideOfFilesWhereTheKernelTakesOver) {
   constexpr std::uint64_t kEntry = 0xffffffffb1600000;

@@ -205,6 +205,11 @@ def with_probes_of_the_kernel(box):
         recorded = box.record([box.own("probed")], ["--source", source])
         equal(recorded.stdout.split(b"\n"), alone.stdout.split(b"\n"), source)
         box.stats(COMPLETE)
+        box.read("check", COMPLETE)
+        for how, rule in (("inner", "return.target"), ("slot", "return.target"), ("pointer", "code.unknown")):
+            box.record([box.own("probed"), how], ["--source", source])
+            found = json.loads(box.run([box.hodo, "check", "--json", box.data]).stdout)["findings"]
+            equal([finding["rule"] for finding in found], [rule], how)
 
 
 def strict_mode_of_seccomp(box):

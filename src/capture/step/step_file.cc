@@ -82,7 +82,8 @@ Status StepFile::refresh_mappings(pid_t pid, pid_t tid) {
     if (known != process.mapped.end() && known->second == mapped) continue;
     if (found->path.empty()) found->path = "//anon";  // as the kernel calls it in such records
     const bool area = found->path == "//anon" || found->path == "[stack]" ||
-                      found->path == "[heap]" || found->path == "[vdso]";
+                      found->path == "[heap]" || found->path == "[vdso]" ||
+                      found->path == "[uprobes]";
     if (!file && !area) continue;
     // What ran until here ran in the old mappings.
     if (Status status = write_stream(pid, tid); !status) return status;

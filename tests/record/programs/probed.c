@@ -1,7 +1,12 @@
 // Calls functions that the kernel has put probes into (uprobes): at the first instruction of one,
-// which pushes a register, at one in the midst of another, and at the return of a third.
+// which pushes a register, at one in the midst of another, and at the return of a third. With an
+// argument it misuses the page from which the kernel leads on behind the third:
+//   inner    a function within a probed one returns there, so that the kernel ends both
+//   pointer  a pointer leads there
+//   slot     a return leads to another place of it, and a handler ends the process
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +22,14 @@ __asm__(
     ".text\n"
     "pushes: push %rbx; mov %edi, %ebx; lea 1(%rbx), %eax; pop %rbx; ret\n"
     "in_midst: mov %edi, %eax; midst: add $2, %eax; ret\n"
-    "returns: lea 3(%rdi), %eax; ret\n");
+    "returns: lea 3(%rdi), %eax; ret\n"
+    "around: mov %edi, %eax; call inner; add $1, %eax; ret\n"
+    "inner: lea 5(%rdi), %eax; mov %rsi, (%rsp); ret\n"
+    "by_pointer: push %rbp; mov %rsp, %rbp; call *%rsi; leave; ret\n"
+    "ends_both: push %rbp; mov %rsp, %rbp; call around; leave; ret\n");
 extern int pushes(int), in_midst(int), returns(int);
+extern int around(int, uintptr_t);
+extern int by_pointer(int, uintptr_t), ends_both(int, uintptr_t);
 extern const char midst[];
 
 static int probe(const void* at, int at_return) {
@@ -40,7 +51,37 @@ static void say_count(const char* name, int event) {
   printf("%s: %lu\n", name, (unsigned long)count);
 }
 
-int main(void) {
+static void end(int signal) {
+  (void)signal;
+  _exit(0);
+}
+
+static uintptr_t kernels_page(void) {
+  char line[256];
+  uintptr_t start = 0;
+  FILE* maps = fopen("/proc/self/maps", "r");
+  while (start == 0 && maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    if (strstr(line, "[uprobes]") != NULL) sscanf(line, "%lx-", &start);
+  }
+  if (maps != NULL) fclose(maps);
+  return start;
+}
+
+static int misuse(const char* how) {
+  if (probe((const void*)returns, 1) < 0) return 77;
+  returns(1);
+  const uintptr_t page = kernels_page();
+  signal(SIGILL, end);
+  signal(SIGSEGV, end);
+  signal(SIGTRAP, end);
+  if (strcmp(how, "pointer") == 0) return by_pointer(1, page);
+  if (strcmp(how, "slot") == 0) return around(1, page + 256);
+  if (probe((const void*)around, 1) < 0) return 77;
+  return ends_both(1, page) == 6 ? 0 : 1;
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1) return misuse(argv[1]);
   const int first = probe((const void*)pushes, 0), second = probe(midst, 0);
   const int third = probe((const void*)returns, 1);
   if (first < 0 || second < 0 || third < 0) {
