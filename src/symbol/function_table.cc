@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kFunctionTableVersion = 3;
 constexpr std::string_view kCold = ".cold";
-constexpr std::size_t kLeastOfFunction = 4;  // bytes
+constexpr std::size_t kMostOfParts = std::size_t{64} << 20;  // bytes of names
+constexpr std::size_t kLeastOfFunction = 4;                  // bytes
 constexpr std::size_t kLeastOfMark = 2;
 
 // The same between runs, and wherever the file is mapped.
@@ -77,18 +78,22 @@ FunctionTable::FunctionTable(std::vector<Candidate> named,
   ranges_ = RangeMap(named);
   symbols_.reserve(named.size());
   for (const Candidate& c : named) symbols_.push_back(c.symbol);
+  // Somebody may have made up any number of parts of functions with long names.
+  std::size_t room = kMostOfParts;
   for (const SyntheticFunction& f : found) {
-    if (f.part_of != 0) name_part(f);
+    if (f.part_of != 0) name_part(f, room);
   }
 }
 
 // As compilers do.
-void FunctionTable::name_part(const SyntheticFunction& part) {
+void FunctionTable::name_part(const SyntheticFunction& part, std::size_t& room) {
   const Symbol* const whole = at(part.part_of);
   const auto symbol = std::ranges::lower_bound(symbols_, part.start, {}, &Symbol::start);
   const bool is_there = symbol != symbols_.end() && symbol->start == part.start;
   if (!is_there || symbol->kind != SymbolKind::synthetic || whole == nullptr) return;
-  if (whole->start == part.part_of || whole->name.size() + kCold.size() > kLongestName) return;
+  const std::size_t length = whole->name.size() + kCold.size();
+  if (whole->start == part.part_of || length > std::min(kLongestName, room)) return;
+  room -= length;
   symbol->name = texts_.emplace_back(std::string(whole->name) + std::string(kCold));
   symbol->kind = whole->kind;
 }

@@ -43,7 +43,8 @@ class FunctionTable {
   static std::optional<FunctionTable> read(std::vector<std::uint8_t> bytes);
 
  private:
-  void name_part(const SyntheticFunction& part);
+  // `room`: so long may names still become.
+  void name_part(const SyntheticFunction& part, std::size_t& room);
 
   struct Mark {
     std::uint32_t symbol = 0;  // index
