@@ -91,8 +91,9 @@ std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time
 std::uint32_t RecordingNames::naming(std::uint32_t space, std::uint64_t time) const {
   const Space* where = spaces_.user(space);
   const bool has_kernel = !recording_.kernel_mappings().empty();
+  // The kernel tells names of code that it makes, at times of their own.
   return (where == nullptr ? 0 : where->naming(or_last(time))) +
-         (has_kernel ? spaces_.kernel().naming(or_last(time)) : 0);
+         (has_kernel ? spaces_.kernel().generation(or_last(time)) : 0);
 }
 
 bool RecordingNames::may_name_more(std::uint32_t space) const {
