@@ -23,6 +23,7 @@
 #include "own_files.h"
 #include "sys.h"
 #include "threads.h"
+#include "timed_wait.h"
 
 namespace hodo::engine {
 
@@ -274,8 +275,7 @@ ChannelMemory::~ChannelMemory() {
 
 void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {
   const timespec timeout{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000L};
-  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT, value,
-              reinterpret_cast<long>(&timeout));
+  engine::wait_on_word(reinterpret_cast<const std::uint32_t*>(&word), value, FUTEX_WAIT, timeout);
 }
 
 std::optional<std::string_view> stat_of(std::int32_t pid, std::span<char> text) {

@@ -21,6 +21,7 @@
 #include "sys.h"
 #include "thread_area.h"
 #include "threads.h"
+#include "timed_wait.h"
 
 namespace hodo::engine {
 
@@ -56,7 +57,7 @@ void free_left_editions() {
 void sleep_a_little() {
   constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 100'000};
   engine_lock.release();
-  raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kShort), 0);
+  sleep_for(kShort);
   engine_lock.acquire();
 }
 constexpr int kMostSleeps = 100;

@@ -97,6 +97,7 @@ void leave_here(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mas
 extern "C" {
 
 [[gnu::used]] const relay::NativeThread* leave_call(ThreadArea* area) {
+  area->native_thread.restart = relay::kRestartBlock;  // for all that is known here
   give_back_thread(*area);
   raw_syscall(SYS_sigaltstack, reinterpret_cast<long>(&area->alternate), 0);
   write_native_registers(*area);

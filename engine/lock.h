@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "sys.h"
+#include "timed_wait.h"
 
 namespace hodo::engine {
 
@@ -32,8 +33,7 @@ class Lock {
       } else if ((found & kWaitedFor) != 0 || take(found, found | kWaitedFor)) {
         const timespec a_while{.tv_sec = 0, .tv_nsec = 50'000'000};
         found |= kWaitedFor;
-        const long woken = raw_syscall(SYS_futex, reinterpret_cast<long>(&word_),
-                                       FUTEX_WAIT_PRIVATE, found, reinterpret_cast<long>(&a_while));
+        const long woken = wait_on_word(&word_, found, FUTEX_WAIT_PRIVATE, a_while);
         if (woken == -ETIMEDOUT && has_been_killed(block_of(found)) &&
             take(found, me | kWaitedFor)) {
           return begin_anew_after_killed();

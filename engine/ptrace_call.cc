@@ -6,6 +6,7 @@
 #include "channel.h"
 #include "sys.h"
 #include "threads.h"
+#include "timed_wait.h"
 
 namespace hodo::engine {
 namespace {
@@ -15,7 +16,7 @@ void await_letting_go(const ThreadArea& area) {
   constexpr int kTries = 5'000;
   constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 1'000'000};
   for (int i = 0; i < kTries && __atomic_load_n(&area.waits, __ATOMIC_ACQUIRE) == 0; ++i) {
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
+    sleep_for(kBetween);
   }
 }
 

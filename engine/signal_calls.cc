@@ -17,6 +17,7 @@
 #include "signal_frame.h"
 #include "sys.h"
 #include "threads.h"
+#include "timed_wait.h"
 #include "tracing.h"
 #include "trap_flag.h"
 
@@ -85,7 +86,7 @@ void await_own_end(const ThreadArea& area) {
     return __atomic_load_n(&area.waits, __ATOMIC_ACQUIRE) != 0 || is_ending(area);
   };
   for (int i = 0; i < kTries && !is_here(); ++i) {
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
+    sleep_for(kBetween);
   }
 }
 

@@ -109,10 +109,9 @@ void block(ThreadArea& area, std::uint64_t mask, KernelContext& context) {
 // A handler comes to a thread that stands at a system call which it has been in before it was
 // attached to: arch/x86/kernel/signal.c, handle_signal().
 void end_call(ThreadArea& area, const KernelAction& wanted) {
-  constexpr std::int32_t kRestartSys = 512, kRestartAlways = 513;  // ERESTARTSYS, ERESTARTNOINTR
   const std::int32_t how = std::exchange(area.native_thread.restart, 0);
-  if (how == 0 || how == kRestartAlways) return;
-  if (how == kRestartSys && (wanted.flags & action::kRestart) != 0) return;
+  if (how == 0 || how == relay::kRestartAlways) return;
+  if (how == relay::kRestartSys && (wanted.flags & action::kRestart) != 0) return;
   constexpr std::uint64_t kSyscallBytes = 2;
   area.ip += kSyscallBytes;
   area.registers.rax = static_cast<std::uint64_t>(-EINTR);

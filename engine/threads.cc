@@ -31,6 +31,7 @@
 #include "service.h"
 #include "signal_actions.h"
 #include "sys.h"
+#include "timed_wait.h"
 #include "trap_flag.h"
 
 namespace hodo::engine {
@@ -323,7 +324,7 @@ void stop_other_threads(const ThreadArea& self) {
       if (i == 0) raw_syscall(SYS_tgkill, other.pid, other.tid, kTrap);
     }
     if (!any) return;
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
+    sleep_for(kBetween);
   }
 }
 

@@ -187,19 +187,21 @@ def system_calls_that_are_signals(box):
 
 
 def a_process_that_stands_still(box):
-    """SIGSTOP: it is attached to, let go of, and stands still all the while."""
+    """SIGSTOP: it is attached to, let go of, and stands still all the while. What has to wait for another
+    of its threads then is stopped in that, and goes on sleeping as before."""
     process = _started(box, [box.own("attached")])
-    process.send_signal(signal.SIGSTOP)
 
     def stands():
         with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
             return file.read().rpartition(")")[2].split()[0] == "T"
 
-    wait_for(stands, "it stands still")
-    _end(_attach(box, str(process.pid), ["--duration", "100ms"]))
-    wait_for(stands, "it stands still")
-    process.send_signal(signal.SIGCONT)
-    _goes_on(process)
+    for _ in range(5):
+        process.send_signal(signal.SIGSTOP)
+        wait_for(stands, "it stands still")
+        _end(_attach(box, str(process.pid), ["--duration", "100ms"]))
+        wait_for(stands, "it stands still")
+        process.send_signal(signal.SIGCONT)
+        _goes_on(process)
     _ends_as_ever(process)
 
 

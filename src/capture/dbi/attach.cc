@@ -56,10 +56,10 @@ NativeThread native(const Found& found) {
 // The engine makes the call again that the thread is in, as the kernel would: arch/x86/kernel/
 // signal.c, arch_do_signal_or_restart().
 void begin_call_anew(const Found& found, NativeThread& thread) {
-  constexpr int kRestartBlock = 516;
   thread.restart = interrupted_call(found.registers);
   if (thread.restart == 0) return;
-  thread.rax = thread.restart == kRestartBlock ? SYS_restart_syscall : found.registers.orig_rax;
+  thread.rax =
+      thread.restart == relay::kRestartBlock ? SYS_restart_syscall : found.registers.orig_rax;
   thread.rip -= 2;
 }
 

@@ -104,12 +104,14 @@ class Releasing {
   // It has not got back yet to the call that attaching to it has interrupted, and of which the
   // kernel knows how far it had come: rt_sigreturn would make it forget that.
   bool stands_before_call(pid_t tid, const user_regs_struct& registers) const {
-    constexpr int kRestartBlock = 516;
-    // On the engine's stack, which lies with the area; in translated code R10 is the area's.
-    const bool in_engine = registers.rip - engine_.begin() < engine_.bytes();
+    // The engine's stack lies with the area; translated code, and what leads from there to the
+    // engine while the stack is the program's yet, has the area in R10.
     relay::NativeThread native;
-    return engine_.read_native(pid_, in_engine ? registers.rsp : registers.r10, native) &&
-           native.tid == tid && native.restart == kRestartBlock;
+    const auto is_its_area = [&](std::uint64_t in_area) {
+      return engine_.read_native(pid_, in_area, native) && native.tid == tid;
+    };
+    return (is_its_area(registers.rsp) || is_its_area(registers.r10)) &&
+           native.restart == relay::kRestartBlock;
   }
 
   // In turn: one may wait for the lock of another.

@@ -182,6 +182,7 @@ const std::vector<Needed>& needed_calls() {
       {"openat", SYS_openat, {static_cast<std::uint64_t>(-100), 0, 02000000}},
       {"close", SYS_close, {}},
       {"futex", SYS_futex, {}},
+      {"ppoll", SYS_ppoll, {}},
       {"clock_gettime", SYS_clock_gettime, {1}},
       {"getpid", SYS_getpid, {}},
       {"gettid", SYS_gettid, {}},

@@ -69,9 +69,6 @@ bool can_be_made_again(const user_regs_struct& r) {
   }
 }
 
-// include/linux/errno.h
-constexpr int kRestartSys = 512, kRestartAlways = 513, kRestartNoHandler = 514, kRestartBlock = 516;
-
 // How long a thread may take to stop, and to run, on a machine that has much else to do.
 constexpr milliseconds kPatience{5000};
 
@@ -217,14 +214,15 @@ void undo_interruption(pid_t tid) {
       has_signal(tid)) {
     return;
   }
-  registers->rax = static_cast<std::uint64_t>(-kRestartNoHandler);
+  registers->rax = static_cast<std::uint64_t>(-relay::kRestartNoHandler);
   set_registers(tid, *registers);
 }
 
 int interrupted_call(const user_regs_struct& registers) {
   if (static_cast<std::int64_t>(registers.orig_rax) < 0) return 0;
   const auto result = -static_cast<std::int64_t>(registers.rax);
-  for (const int how : {kRestartSys, kRestartAlways, kRestartNoHandler, kRestartBlock}) {
+  for (const int how : {relay::kRestartSys, relay::kRestartAlways, relay::kRestartNoHandler,
+                        relay::kRestartBlock}) {
     if (result == how) return how;
   }
   return 0;

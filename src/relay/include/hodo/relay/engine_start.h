@@ -22,6 +22,13 @@ struct UserDispatch {
   std::uint64_t start = 0, bytes = 0;  // system calls made from there go through
 };
 
+// What the kernel says within of a call that a signal or a stop has interrupted: that it is made
+// again (include/linux/errno.h), with SA_RESTART, always, where no handler is called;
+// kRestartBlock: it goes on with what is left of its time, which the kernel keeps, of one call of
+// each thread.
+inline constexpr std::int32_t kRestartSys = 512, kRestartAlways = 513, kRestartNoHandler = 514,
+                              kRestartBlock = 516;
+
 // A thread of a process that runs: as it goes on, or as it is to go on when it is let go.
 struct NativeThread {
   std::uint64_t rax = 0, rcx = 0, rdx = 0, rbx = 0, rsp = 0, rbp = 0, rsi = 0, rdi = 0;
@@ -32,8 +39,7 @@ struct NativeThread {
   std::uint64_t rseq = 0;
   std::uint32_t rseq_size = 0, rseq_signature = 0;
   std::int32_t tid = 0;
-  // It stands at a system call that it has been in: what a signal does to that, ERESTARTSYS and the
-  // others of include/linux/errno.h. 0: it does not.
+  // It stands at a system call that it has been in: one of the above. 0: it does not.
   std::int32_t restart = 0;
   std::uint32_t recorded = 1;
   std::uint32_t saved = 0;  // the registers are those with which the program goes on, or ended
