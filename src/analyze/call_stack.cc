@@ -142,6 +142,7 @@ void CallStack::begun(const Branch& branch) {
   const Located& function = locate(branch.to, branch.time);
   if (function.entry) return push(function, CallEntry::outside, {ended_at, branch.to});
   if (function.same_function(frames_.back().function)) return;
+  if (functions_.is_of_probes(function)) return;
   if (std::size_t keep = up_to(function); keep != 0) return cut(keep, CallEnd::skipped);
   start(branch, false);
 }
@@ -178,6 +179,7 @@ void CallStack::returned(const Branch& branch) {
     return cut(keep, CallEnd::skipped);
   }
   if (function.entry) return push(function, CallEntry::jumped, {0, branch.to});  // push; ret
+  if (functions_.is_of_probes(function)) return leave_function();
   if (functions_.is_nowhere(function)) return leave_for_nowhere(function, branch);
   ++thread_.restarts;
   // What the outermost call returns to is picked up.

@@ -94,6 +94,11 @@ class Functions {
   bool is_nowhere(const Located& located) const {
     return !located.known() && functions_[located.function].object.empty();
   }
+  // The kernel's page to which functions return whose return it probes, and from where it leads to
+  // whoever called them (uprobes).
+  bool is_of_probes(const Located& located) const {
+    return !located.known() && functions_[located.function].object == "[uprobes]";
+  }
 
  private:
   struct Key {

@@ -226,6 +226,33 @@ bool History::follow_probes(const Step& step) {
   return true;
 }
 
+// The direct branch that the file has where the path stopped, as it lies in memory.
+std::optional<isa::Insn> History::direct_branch_at(const Step& step) {
+  if ((step.edge.facts & kFromNear) == 0) return std::nullopt;
+  const End at = locator_.end(step.context.space, step.branch.from, step.branch.time);
+  auto insn = at.known() ? at.module->insn(at.vaddr) : std::nullopt;
+  if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
+  insn->target += at.address - at.vaddr;
+  return insn;
+}
+
+// The kernel makes a direct branch itself whose place a probe of its own has (uprobes,
+// branch_emulate_op()): it leads to where the text has it lead. False: it is none.
+bool History::follow_probed_branch(const Step& step) {
+  Thread& thread = step.thread;
+  const auto branch = std::exchange(thread.branch_at, std::nullopt);
+  if (!branch || !thread.stack.is_put_elsewhere(step.branch.to)) return false;
+  const std::uint64_t next = thread.behind_insn, to = step.branch.to;
+  const bool passes = branch->cls == isa::InsnClass::cond && to == next;
+  if (to != branch->target && !passes) return false;
+  thread.stack.end_absence();
+  if (branch->cls == isa::InsnClass::call && to != next) {
+    pasts_.add_call(step.context.space, next);
+    thread.stack.call(next, step.edge.facts);
+  }
+  return true;
+}
+
 void History::follow_return(const Step& step, PathFacts facts) {
   Thread& thread = step.thread;
   thread.jumps.end();
@@ -339,7 +366,8 @@ void History::follow_absence(const Step& step) {
     stack.leave(next, again, step.edge.facts);
     step.thread.far = step.edge.far;
     step.thread.left_probes = step.edge.from_probes;
-    step.thread.behind_far = step.edge.next;
+    step.thread.behind_insn = step.edge.next;
+    step.thread.branch_at = direct_branch_at(step);
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
     return;
@@ -362,13 +390,13 @@ void History::come_back(const Step& step) {
   makers_.see_return(step);
   thread.system_call.reset();
   pasts_.see(space, step.branch.time);
-  if (follow_probes(step)) return;
+  if (follow_probes(step) || follow_probed_branch(step)) return;
   const FarBranch far = std::exchange(thread.far, FarBranch::none);
   if (far != FarBranch::none && thread.stack.is_put_elsewhere(step.branch.to)) {
     thread.stack.end_absence();
     if (far != FarBranch::call && far != FarBranch::jump) return follow_far_return(step, far);
     tell_handler(step);  // which begins at a function, too
-    if (far == FarBranch::call) thread.stack.call(thread.behind_far);
+    if (far == FarBranch::call) thread.stack.call(thread.behind_insn);
     return;
   }
   PathFacts facts = step.edge.facts;

@@ -43,6 +43,8 @@ class History {
   void follow_far_return(const Step& step, FarBranch how);
   bool is_probed_return(const Step& step) const;
   bool follow_probes(const Step& step);
+  std::optional<isa::Insn> direct_branch_at(const Step& step);
+  bool follow_probed_branch(const Step& step);
   void tell_linkers(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);

@@ -51,9 +51,11 @@ struct Thread {
   std::uint64_t loader_call = 0;      // behind the last call of dlopen through a pointer
   std::uint64_t loader_attack = 0;    // the attack that this call is a step of, or 0
   std::optional<Branch> system_call;  // the one that the thread is in
-  // The path stopped at such an instruction, which may be what leads on.
-  FarBranch far = FarBranch::none;  // what the thread left by, and where the next instruction is
-  std::uint64_t behind_far = 0;
+  // The path stopped at such an instruction, which may be what leads on: a far one, or a direct one
+  // that the kernel makes. Where the next one is.
+  FarBranch far = FarBranch::none;
+  std::optional<isa::Insn> branch_at;
+  std::uint64_t behind_insn = 0;
   bool left_probes = false;       // what it left, or was last in, is the kernel's page of probes
   std::vector<Binding> bindings;  // the last that began last
 };

@@ -16,7 +16,7 @@ namespace hodo::analyze {
 // Functions of 0x100 bytes each: main at 0x1000, f at 0x1100, g at 0x1200, h at 0x1300, f.cold at
 // 0x1800, the PLT stub h@plt at 0x1900, _setjmp at 0x1a00, _dl_resolve at 0x3000 and
 // _dl_runtime_resolve_xsave at 0x3100 in another object. 0x2000 to 0x2fff is code without symbols,
-// the rest is unknown.
+// 0x5000 to 0x5fff the kernel's page of probes, the rest is unknown.
 class Program : public session::Names {
  public:
   Program() {
@@ -39,6 +39,9 @@ class Program : public session::Names {
       return place;
     }
     if (address >= 0x1000 && address < 0x3000) return {.offset = address, .object = "/bin/prog"};
+    if (address >= 0x5000 && address < 0x6000) {
+      return {.offset = address - 0x5000, .object = "[uprobes]"};
+    }
     return {};
   }
   session::Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }

@@ -30,6 +30,23 @@ TEST(CallTree, AHandlerThatRunsBehindASystemCall) {
   EXPECT_EQ(shape_of(path), "main:1/2(g:1/2)");
 }
 
+// Those of f and h are probed, which is jumped to.
+TEST(CallTree, FunctionsWhoseReturnTheKernelProbesReturnByItsPage) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).jmp(0x1110, 0x1300).ret(0x1310, 0x5000);
+  path.syscall(0x5010).begin(0x5000).signal(0x5000).begin(0x1015).call(0x1020, 0x1100);
+  path.ret(0x1110, 0x5000).ret(0x5017, 0x1025).jmp(0x1030, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/6(f:2/2(h:1/1))");
+}
+
+// The probes lie at a call and a jump, which the kernel makes.
+TEST(CallTree, CallsThatTheKernelMakes) {
+  Path path;
+  path.begin(0x1000).signal(0x1010).begin(0x1100).signal(0x1110).begin(0x1120);
+  path.ret(0x1130, 0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/2)");
+}
+
 TEST(CallTree, AHandlerMayLeaveByLongjmp) {
   Path path;
   path.begin(0x1000).call(0x1010, 0x1100).signal(0x1110).begin(0x1200);

@@ -1,5 +1,6 @@
 // Calls functions that the kernel has put probes into (uprobes): at the first instruction of one,
-// which pushes a register, at one in the midst of another, and at the return of a third. With an
+// which pushes a register, at one in the midst of another, at the return of a third, and at the
+// jumps and the call of a fourth, which the kernel makes itself. With an
 // argument it misuses the page from which the kernel leads on behind the third:
 //   inner    a function within a probed one returns there, so that the kernel ends both
 //   pointer  a pointer leads there
@@ -23,14 +24,16 @@ __asm__(
     "pushes: push %rbx; mov %edi, %ebx; lea 1(%rbx), %eax; pop %rbx; ret\n"
     "in_midst: mov %edi, %eax; midst: add $2, %eax; ret\n"
     "returns: lea 3(%rdi), %eax; ret\n"
+    "branches: jmp test; nop; test: test $1, %dil; odd: jnz 1f; mov $4, %eax; ret\n"
+    "1: call returns; calls: call returns; ret\n"
     "around: mov %edi, %eax; call inner; add $1, %eax; ret\n"
     "inner: lea 5(%rdi), %eax; mov %rsi, (%rsp); ret\n"
     "by_pointer: push %rbp; mov %rsp, %rbp; call *%rsi; leave; ret\n"
     "ends_both: push %rbp; mov %rsp, %rbp; call around; leave; ret\n");
-extern int pushes(int), in_midst(int), returns(int);
+extern int pushes(int), in_midst(int), returns(int), branches(int);
 extern int around(int, uintptr_t);
 extern int by_pointer(int, uintptr_t), ends_both(int, uintptr_t);
-extern const char midst[];
+extern const char midst[], odd[], calls[];
 
 static int probe(const void* at, int at_return) {
   static char path[4096];
@@ -44,6 +47,12 @@ static int probe(const void* at, int at_return) {
   event.probe_offset = (uintptr_t)((const char*)at - __executable_start);
   return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, 0);
 }
+
+enum { kProbes = 6 };
+static struct {
+  const char* name;
+  int event;
+} probes[kProbes] = {{"first"}, {"midst"}, {"return"}, {"jump"}, {"condition"}, {"call"}};
 
 static void say_count(const char* name, int event) {
   uint64_t count = 0;
@@ -82,27 +91,27 @@ static int misuse(const char* how) {
 
 int main(int argc, char** argv) {
   if (argc > 1) return misuse(argv[1]);
-  const int first = probe((const void*)pushes, 0), second = probe(midst, 0);
-  const int third = probe((const void*)returns, 1);
-  if (first < 0 || second < 0 || third < 0) {
+  const void* const places[kProbes] = {(const void*)pushes,   midst, (const void*)returns,
+                                       (const void*)branches, odd,   calls};
+  for (int i = 0; i < kProbes; ++i) {
+    probes[i].event = probe(places[i], i == 2);
+    if (probes[i].event >= 0) continue;
     printf("no probes: %s\n", strerror(errno));
     return 77;
   }
   int sum = 0;
-  for (int i = 0; i < 100; ++i) sum += pushes(i) + in_midst(i) + returns(i);
+  for (int i = 0; i < 100; ++i) sum += pushes(i) + in_midst(i) + returns(i) + branches(i);
   printf("%d\n", sum);
-  say_count("first", first);
-  say_count("midst", second);
-  say_count("return", third);
+  for (int i = 0; i < kProbes; ++i) say_count(probes[i].name, probes[i].event);
   fflush(stdout);
   if (fork() == 0) {
-    printf("child: %d\n", pushes(1) + in_midst(1) + returns(1));
+    printf("child: %d\n", pushes(1) + in_midst(1) + returns(1) + branches(1));
     fflush(stdout);
     _exit(0);
   }
   int status = 0;
   wait(&status);
-  close(first), close(second), close(third);
-  printf("%d %d\n", status, pushes(1) + in_midst(1) + returns(1));
+  for (int i = 0; i < kProbes; ++i) close(probes[i].event);
+  printf("%d %d\n", status, pushes(1) + in_midst(1) + returns(1) + branches(1));
   return 0;
 }
