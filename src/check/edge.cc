@@ -448,10 +448,16 @@ Edge Locator::locate(std::uint32_t space, const Branch& seen) {
     return edge;
   }
   if (branch.from != 0) {
-    const auto code = bytes(space, branch.from, branch.time, 15 + kSyscallSize);
+    auto code = bytes(space, branch.from, branch.time, 15 + kSyscallSize);
+    const bool interrupted = branch.kind > BranchKind::ret;  // by whatever it may be
+    edge.at_breakpoint = interrupted && edge.from.is_breakpoint(code);
+    if (edge.at_breakpoint) {
+      const auto file = edge.from.module->bytes(edge.from.vaddr);
+      code.assign(file.begin(),
+                  file.begin() + static_cast<std::ptrdiff_t>(std::min(file.size(), code.size())));
+    }
     const auto insn = isa::decode(code, branch.from, edge.mode);
     if (insn) edge.next = behind_call(code, *insn, branch.from, edge.mode);
-    const bool interrupted = branch.kind > BranchKind::ret;  // by whatever it may be
     if (insn && interrupted) {
       if (is_near(insn->cls)) edge.facts = kFromNear;
       if (insn->cls == isa::InsnClass::far_call) edge.far = FarBranch::call;
@@ -551,7 +557,9 @@ PathFacts Locator::facts(const Edge& edge) const {
   const bool enters = edge.branch.kind == BranchKind::ijmp && (out & kToFunction) != 0;
   if (enters && planted_distance(edge.from)) out |= kPlantsReturn;
   if (text::loads_libraries(reached_through_pointer(edge))) out |= kToLoader;
-  if (edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_) {
+  const bool calls =
+      edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_;
+  if (calls && !edge.at_breakpoint) {
     const std::uint64_t number = edge.branch.from - std::min<std::uint64_t>(edge.branch.from, 5);
     if (is_fork(bytes(edge.space, number, edge.branch.time, 7), edge.mode)) out |= kForks;
     for (const Restorer& restorer : kRestorers) {

@@ -26,6 +26,7 @@ struct alignas(64) KnownEdge {
   bool used = false;
   bool returns = false;  // though it is a jump (Edge::popped_return)
   FarBranch far = FarBranch::none;
+  bool at_breakpoint = false;     // as Edge's
   bool from_probes = false;       // End::in_probes()
   bool to_probes = false;         // the same
   bool to_probed_return = false;  // End::is_probed_return()

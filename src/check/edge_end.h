@@ -10,6 +10,8 @@
 
 namespace hodo::check {
 
+inline constexpr std::uint8_t kBreakpoint = 0xcc;  // INT3
+
 struct End {
   static constexpr std::uint64_t kProbesPage = 4096;
   enum class Kind : std::uint8_t {
@@ -48,6 +50,12 @@ struct End {
   bool in_probes() const { return kind == Kind::vdso && path == "[uprobes]"; }
   // Where it has such functions return to.
   bool is_probed_return() const { return in_probes() && address % kProbesPage == 0; }
+  // Whether the file has another instruction where a breakpoint (INT3) ran. `ran`: what did.
+  bool is_breakpoint(std::span<const std::uint8_t> ran) const {
+    if (!known() || !kept || ran.empty() || ran.front() != kBreakpoint) return false;
+    const auto file = module->bytes(vaddr);
+    return has(text::kInsn) && !file.empty() && file.front() != kBreakpoint;
+  }
   // Of what programs' files say to execute.
   bool outside() const { return kind == Kind::no_file || kind == Kind::raw || kind == Kind::data; }
   bool has(text::Marks any) const { return (marks & any) != 0; }

@@ -34,6 +34,7 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   known.facts = edge.facts;
   known.returns = edge.popped_return;
   known.far = edge.far;
+  known.at_breakpoint = edge.at_breakpoint;
   known.from_probes = edge.from.in_probes();
   known.to_probes = edge.to.in_probes();
   known.to_probed_return = edge.to.is_probed_return();

@@ -1,5 +1,7 @@
 #include "history.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +9,7 @@
 #include "bindings.h"
 #include "copied_stack.h"
 #include "handler_entry.h"
+#include "hodo/isa/disasm.h"
 #include "hodo/symbol/demangle.h"
 #include "planted.h"
 
@@ -77,6 +80,7 @@ History::History(const Options& options, Locator& locator, Pasts& pasts, Makers&
       edges_(edges),
       reports_(reports),
       jit_(options.jit),
+      wants_texts_(is_wanted(RuleId::text_changed, options)),
       wants_names_(is_wanted(RuleId::plt_redirected, options)),
       wants_targets_(is_wanted(RuleId::call_target, options)),
       wants_functions_(is_wanted(RuleId::call_function, options)),
@@ -226,22 +230,24 @@ bool History::follow_probes(const Step& step) {
   return true;
 }
 
-// The direct branch that the file has where the path stopped, as it lies in memory.
-std::optional<isa::Insn> History::direct_branch_at(const Step& step) {
+// The near branch that the file has where the path stopped, as it lies in memory.
+std::optional<isa::Insn> History::branch_at(const Step& step) {
   if ((step.edge.facts & kFromNear) == 0) return std::nullopt;
   const End at = locator_.end(step.context.space, step.branch.from, step.branch.time);
   auto insn = at.known() ? at.module->insn(at.vaddr) : std::nullopt;
-  if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
-  insn->target += at.address - at.vaddr;
+  if (insn && isa::has_direct_target(insn->cls)) insn->target += at.address - at.vaddr;
   return insn;
 }
 
 // The kernel makes a direct branch itself whose place a probe of its own has (uprobes,
-// branch_emulate_op()): it leads to where the text has it lead. False: it is none.
+// branch_emulate_op()), or has a return made elsewhere: it leads to where the text has it lead.
+// False: it is none.
 bool History::follow_probed_branch(const Step& step) {
   Thread& thread = step.thread;
   const auto branch = std::exchange(thread.branch_at, std::nullopt);
   if (!branch || !thread.stack.is_put_elsewhere(step.branch.to)) return false;
+  if (branch->cls == isa::InsnClass::ret) return follow_probed_return(step);
+  if (!isa::has_direct_target(branch->cls)) return false;
   const std::uint64_t next = thread.behind_insn, to = step.branch.to;
   const bool passes = branch->cls == isa::InsnClass::cond && to == next;
   if (to != branch->target && !passes) return false;
@@ -251,6 +257,34 @@ bool History::follow_probed_branch(const Step& step) {
     thread.stack.call(next, step.edge.facts);
   }
   return true;
+}
+
+bool History::follow_probed_return(const Step& step) {
+  ShadowStack& stack = step.thread.stack;
+  const auto frames = stack.frames();
+  const bool open = !frames.empty() && !frames.back().signal;
+  if (!open || frames.back().address != step.branch.to) return false;
+  stack.end_absence();
+  follow_return(step, step.edge.facts);
+  return true;
+}
+
+// The thread met a breakpoint that its file does not have, and does not go on as the instruction
+// would in whose place it is, as behind a probe of the kernel's.
+void History::tell_breakpoint(const Step& step, std::uint64_t at) {
+  if (!wants_texts_) return;
+  const End end = locator_.end(step.context.space, at, step.branch.time);
+  if (!end.known()) return;
+  const text::Function* const function = end.module->function(end.vaddr);
+  const std::string insn = isa::disassemble(end.module->bytes(end.vaddr), at, end.module->mode());
+  reports_.add(step, RuleId::text_changed,
+               {.reason = fmt::format("at {:#x} ran 'int3' where the file has '{}', and the thread "
+                                      "was led elsewhere",
+                                      at, insn),
+                .cause = fmt::format("{}+{:#x}", end.path,
+                                     function == nullptr ? end.vaddr : function->begin),
+                .facts = {{.what = "file has", .address = at, .text = insn},
+                          {.what = "what ran", .address = at, .text = "int3"}}});
 }
 
 void History::follow_return(const Step& step, PathFacts facts) {
@@ -355,7 +389,8 @@ void History::follow_absence(const Step& step) {
   const bool back = branch.kind == BranchKind::begin ||
                     (is_kernel(branch.from) && branch.to != 0 && !is_kernel(branch.to));
   if (!back) {
-    const bool call = branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_;
+    const bool call = !step.edge.at_breakpoint &&
+                      (branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_);
     const std::uint64_t next = call ? step.edge.next : branch.from;
     // Calls have two bytes; which the kernel repeats may be another one (see Edge::next). What was
     // interrupted may have been done meanwhile, as the engine does what writes to a page of code. A
@@ -367,7 +402,8 @@ void History::follow_absence(const Step& step) {
     step.thread.far = step.edge.far;
     step.thread.left_probes = step.edge.from_probes;
     step.thread.behind_insn = step.edge.next;
-    step.thread.branch_at = direct_branch_at(step);
+    step.thread.branch_at = branch_at(step);
+    step.thread.breakpoint = step.edge.at_breakpoint ? branch.from : 0;
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
     return;
@@ -390,7 +426,9 @@ void History::come_back(const Step& step) {
   makers_.see_return(step);
   thread.system_call.reset();
   pasts_.see(space, step.branch.time);
+  const std::uint64_t breakpoint = std::exchange(thread.breakpoint, 0);
   if (follow_probes(step) || follow_probed_branch(step)) return;
+  if (breakpoint != 0 && step.branch.to != thread.behind_insn) tell_breakpoint(step, breakpoint);
   const FarBranch far = std::exchange(thread.far, FarBranch::none);
   if (far != FarBranch::none && thread.stack.is_put_elsewhere(step.branch.to)) {
     thread.stack.end_absence();

@@ -43,8 +43,10 @@ class History {
   void follow_far_return(const Step& step, FarBranch how);
   bool is_probed_return(const Step& step) const;
   bool follow_probes(const Step& step);
-  std::optional<isa::Insn> direct_branch_at(const Step& step);
+  std::optional<isa::Insn> branch_at(const Step& step);
   bool follow_probed_branch(const Step& step);
+  bool follow_probed_return(const Step& step);
+  void tell_breakpoint(const Step& step, std::uint64_t at);
   void tell_linkers(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
@@ -76,6 +78,7 @@ class History {
   const EdgeJudge& edges_;
   Reports& reports_;
   Jit jit_;
+  bool wants_texts_;
   bool wants_names_;
   bool wants_targets_;
   bool wants_functions_;

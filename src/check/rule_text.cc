@@ -243,7 +243,17 @@ class TextChanged final : public EdgeRule {
       }
     }
     patch(end, part, ran, out);
+    pass_breakpoints(end, part, ran, out);
     return out;
+  }
+
+  // What they do is judged where they are met (History).
+  static void pass_breakpoints(const End& end, const Part& part, std::span<const std::uint8_t> ran,
+                               std::span<std::uint8_t> out) {
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      if (ran[at] == out[at] || ran[at] != kBreakpoint) continue;
+      if (end.module->has(part.begin + at, text::kInsn)) out[at] = kBreakpoint;
+    }
   }
 
   // What the program has made of the sites that its file lists for that.

@@ -51,11 +51,12 @@ struct Thread {
   std::uint64_t loader_call = 0;      // behind the last call of dlopen through a pointer
   std::uint64_t loader_attack = 0;    // the attack that this call is a step of, or 0
   std::optional<Branch> system_call;  // the one that the thread is in
-  // The path stopped at such an instruction, which may be what leads on: a far one, or a direct one
+  // The path stopped at such an instruction, which may be what leads on: a far one, or a near one
   // that the kernel makes. Where the next one is.
   FarBranch far = FarBranch::none;
   std::optional<isa::Insn> branch_at;
   std::uint64_t behind_insn = 0;
+  std::uint64_t breakpoint = 0;   // the path stopped at one, End::is_breakpoint()
   bool left_probes = false;       // what it left, or was last in, is the kernel's page of probes
   std::vector<Binding> bindings;  // the last that began last
 };

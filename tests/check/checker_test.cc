@@ -118,9 +118,62 @@ TEST_F(CheckerTest, TextChangedWhereOtherBytesRan) {
   EXPECT_THAT(found(), IsEmpty());
 
   text::Bytes ran = program().text;
-  ran[0x10] = 0xcc;
+  ran[0x10] = 0xf4;
   session_.run_code(kBase + text::kText, ran);
   go(BranchKind::call, 0x1000, 0x1012);
+  EXPECT_THAT(found(), ElementsAre("text.changed"));
+}
+
+// In the place of an instruction of the file, as the kernel's probes have it.
+class BreakpointTest : public CheckerTest {
+ protected:
+  void run_with(const text::Bytes& code, std::size_t at) {
+    map_program(program(), {.kept = true});
+    text::Bytes ran = program().text;
+    std::ranges::copy(code, ran.begin() + static_cast<std::ptrdiff_t>(at));
+    session_.run_code(kBase + text::kText, ran);
+    go(BranchKind::call, 0x1000, 0x1010);
+  }
+  void meet(std::uint64_t at, std::uint64_t goes_on, BranchKind kind = BranchKind::end) {
+    see({.from = kBase + at, .kind = kind});
+    see({.to = kBase + goes_on, .kind = BranchKind::begin});
+  }
+};
+
+TEST_F(BreakpointTest, StandsForTheFilesInstruction) {
+  run_with({0xcc}, 0x10);
+  meet(0x1010, 0x1011);
+  go(BranchKind::ret, 0x1011, 0x1005);
+  EXPECT_THAT(found(), IsEmpty());
+  go(BranchKind::call, 0x1000, 0x1010);
+  meet(0x1010, 0x1011, BranchKind::int_);
+  go(BranchKind::ret, 0x1011, 0x1005);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(BreakpointTest, StandsForAReturn) {
+  run_with({0xcc}, 0x11);
+  meet(0x1011, 0x1005);
+  EXPECT_THAT(found(), IsEmpty());
+  go(BranchKind::call, 0x1000, 0x1010);
+  meet(0x1011, 0x1007);
+  EXPECT_THAT(found(), testing::Contains("text.changed"));
+}
+
+TEST_F(BreakpointTest, StandsForNothingElse) {
+  run_with({0xcc}, 0x10);
+  meet(0x1010, 0x1018);
+  EXPECT_THAT(found(), ElementsAre("text.changed")) << "a handler begins";
+}
+
+TEST_F(BreakpointTest, IsADebuggersWhereTheThreadGoesOnAtIt) {
+  run_with({0xcc}, 0x10);
+  meet(0x1010, 0x1010);
+  EXPECT_THAT(found(), ElementsAre("text.changed"));
+}
+
+TEST_F(BreakpointTest, IsNoReasonToPassMore) {
+  run_with({0xcc, 0x90}, 0x10);
   EXPECT_THAT(found(), ElementsAre("text.changed"));
 }
 

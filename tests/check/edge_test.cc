@@ -296,10 +296,10 @@ TEST_F(EdgeTest, TextChangedWithBothInstructions) {
   const auto rule = make_text_changed();
   EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
   text::Bytes ran = program().text;
-  ran[0x10] = 0xcc;
+  ran[0x10] = 0xf4;
   session_.run_code(kBase + text::kText, ran);
   EXPECT_THAT(says(rule, edge(BranchKind::call, 0x1000, 0x1010)),
-              Optional(Eq("impossible: at 0x401010 ran 'int3' where the file has 'nop'")));
+              Optional(Eq("impossible: at 0x401010 ran 'hlt' where the file has 'nop'")));
 }
 
 // Of a program that patches itself: 1000 mov eax, 1; 1005 ret; 1006 lea rax, [1001]; 100d ret.

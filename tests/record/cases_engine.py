@@ -206,6 +206,10 @@ def with_probes_of_the_kernel(box):
         equal(recorded.stdout.split(b"\n"), alone.stdout.split(b"\n"), source)
         box.stats(COMPLETE)
         box.read("check", COMPLETE)
+        before = box.record([box.own("probed"), "before"], ["--source", source])
+        equal(before.stdout.split(b"\n"), alone.stdout.split(b"\n"), f"{source}: probes that are there before")
+        box.stats(COMPLETE)
+        box.read("check", COMPLETE)
         for how, rule in (("inner", "return.target"), ("slot", "return.target"), ("pointer", "code.unknown")):
             box.record([box.own("probed"), how], ["--source", source])
             found = json.loads(box.run([box.hodo, "check", "--json", box.data]).stdout)["findings"]

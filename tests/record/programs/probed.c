@@ -1,7 +1,8 @@
 // Calls functions that the kernel has put probes into (uprobes): at the first instruction of one,
 // which pushes a register, at one in the midst of another, at the return of a third, and at the
 // jumps and the call of a fourth, which the kernel makes itself. With an
-// argument it misuses the page from which the kernel leads on behind the third:
+// argument it misuses the page from which the kernel leads on behind the third, but for
+//   before   executes itself, which finds the probes there
 //   inner    a function within a probed one returns there, so that the kernel ends both
 //   pointer  a pointer leads there
 //   slot     a return leads to another place of it, and a handler ends the process
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -76,6 +78,17 @@ static uintptr_t kernels_page(void) {
   return start;
 }
 
+static void set_probes(void) {
+  const void* const places[kProbes] = {(const void*)pushes,   midst, (const void*)returns,
+                                       (const void*)branches, odd,   calls};
+  for (int i = 0; i < kProbes; ++i) {
+    probes[i].event = probe(places[i], i == 2);
+    if (probes[i].event >= 0) continue;
+    printf("no probes: %s\n", strerror(errno));
+    exit(77);
+  }
+}
+
 static int misuse(const char* how) {
   if (probe((const void*)returns, 1) < 0) return 77;
   returns(1);
@@ -90,15 +103,14 @@ static int misuse(const char* how) {
 }
 
 int main(int argc, char** argv) {
-  if (argc > 1) return misuse(argv[1]);
-  const void* const places[kProbes] = {(const void*)pushes,   midst, (const void*)returns,
-                                       (const void*)branches, odd,   calls};
-  for (int i = 0; i < kProbes; ++i) {
-    probes[i].event = probe(places[i], i == 2);
-    if (probes[i].event >= 0) continue;
-    printf("no probes: %s\n", strerror(errno));
-    return 77;
+  if (argc > 1 && strcmp(argv[1], "before") == 0) {
+    set_probes();
+    execl("/proc/self/exe", argv[0], "again", (char*)NULL);
+    return 1;
   }
+  const int again = argc > 1 && strcmp(argv[1], "again") == 0;
+  if (argc > 1 && !again) return misuse(argv[1]);
+  set_probes();
   int sum = 0;
   for (int i = 0; i < 100; ++i) sum += pushes(i) + in_midst(i) + returns(i) + branches(i);
   printf("%d\n", sum);
