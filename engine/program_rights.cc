@@ -43,17 +43,17 @@ const char* other_rights(const File& file, const struct stat& st) {
   if (raw_syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS) == 1) return nullptr;
   if ((st.st_mode & S_ISUID) != 0 &&
       st.st_uid != static_cast<std::uint32_t>(raw_syscall(SYS_geteuid))) {
-    return "it is set-user-ID; remedy: run hodo as its owner";
+    return "it is set-user-ID; remedy: run hodo and what executes it as its owner";
   }
   if ((st.st_mode & S_ISGID) != 0 &&
       st.st_gid != static_cast<std::uint32_t>(raw_syscall(SYS_getegid))) {
-    return "it is set-group-ID; remedy: run hodo with its group";
+    return "it is set-group-ID; remedy: run hodo and what executes it with its group";
   }
   const long caps = file.by_path ? raw_syscall(SYS_getxattr, file.path,
                                                reinterpret_cast<long>("security.capability"), 0, 0)
                                  : 0;
   if (caps > 0 && raw_syscall(SYS_geteuid) != 0) {
-    return "its file has capabilities; remedy: run hodo as root";
+    return "its file has capabilities; remedy: run hodo and what executes it as root";
   }
   return nullptr;
 }
