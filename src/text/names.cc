@@ -8,7 +8,7 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::array<std::string_view, 38> kSensitive = {
+constexpr std::array<std::string_view, 42> kSensitive = {
     // Start programs.
     "system",
     "do_system",
@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 38> kSensitive = {
     "fexecve",
     "posix_spawn",
     "posix_spawnp",
+    "wordexp",
     // Make memory executable, or files of memory.
     "mprotect",
     "pkey_mprotect",
@@ -50,6 +51,9 @@ constexpr std::array<std::string_view, 38> kSensitive = {
     "initgroups",
     "capset",
     "chroot",
+    "pivot_root",
+    "unshare",
+    "setns",
     // Any of these.
     "syscall",
 };

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -272,6 +273,16 @@ template <class T>
   volatile Run corrupted = nullptr;
   corrupt<Run>(&corrupted, &system);
   corrupted(":");
+  reached();
+}
+
+// Which has a shell run what the words ask for.
+[[gnu::noinline]] void pointer_to_wordexp() {
+  using Expand = int (*)(const char*, wordexp_t*, int);
+  volatile Expand corrupted = nullptr;
+  corrupt<Expand>(&corrupted, &wordexp);
+  wordexp_t words{};
+  corrupted("$(:)", &words, 0);
   reached();
 }
 
@@ -599,6 +610,7 @@ int main(int argc, char** argv) {
       {"pointer-inside", pointer_inside},
       {"pointer-to-library", pointer_to_library},
       {"pointer-to-system", pointer_to_system},
+      {"pointer-to-wordexp", pointer_to_wordexp},
       {"library-by-pointer", library_by_pointer},
       {"rop-behind-calls", rop_behind_calls},
       {"rop-in-child", rop_in_child},
