@@ -76,7 +76,9 @@ void EdgeJudge::keep_late(const EdgeRule& rule, const session::Context& context,
   if (!locator_.awaits_maker(end)) return;
   const Made made(pasts_.life(context.space), *end.grant);
   const Awaits what = explained ? Awaits::explained : to ? Awaits::to : Awaits::from;
-  const LateKey key(made, what, explained ? 0 : end.address);
+  // What it does to a file hangs on where it leads, its system calls on where they are.
+  const bool leads_on = !to && edge.to.known();
+  const LateKey key(made, what, explained ? 0 : leads_on ? edge.to.address : end.address);
   if (late_.contains(key)) return;
   const auto same = late_.lower_bound({made, what, 0});
   const bool first = same == late_.end() || std::get<Made>(same->first) != made ||

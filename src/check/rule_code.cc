@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "edge_rules.h"
 #include "hodo/base/page.h"
@@ -122,6 +124,15 @@ class CodeOutside final : public EdgeRule {
                                            text::file_name(locator.maker(edge.from))),
                      .cause = fmt::format("space {}, calls", edge.space)};
     }
+    if (id() == RuleId::code_unknown && enters_inside(edge, locator)) {
+      if (locator.awaits_maker(edge.from)) return Verdict{.awaits_maker = true};
+      return Verdict{
+          .grade = Grade::unexplained,
+          .reason = fmt::format("code that {} made executable leads into a function, to where no "
+                                "branch of its text and no address in its file leads",
+                                text::file_name(locator.maker(edge.from))),
+          .cause = fmt::format("space {}, enters", edge.space)};
+    }
     if (!edge.to.outside() || rule_of(edge.to) != id()) return std::nullopt;
     // System calls, interrupts and exceptions, where the kernel was recorded, too.
     if (edge.branch.kind > BranchKind::ret && is_kernel(edge.to.address)) return std::nullopt;
@@ -179,10 +190,35 @@ class CodeOutside final : public EdgeRule {
   // Shellcode does not know where the C library's functions are.
   bool asks_kernel(const Edge& edge, Locator& locator) const {
     const BranchKind kind = edge.branch.kind;
-    if (kind != BranchKind::syscall && kind != BranchKind::int_) return false;
+    const bool asks = kind == BranchKind::syscall || kind == BranchKind::int_ ||
+                      (kind == BranchKind::end && is_int80(edge, locator));
+    return asks && is_of_unknown_maker(edge, locator);
+  }
+
+  // In 64-bit programs it is an interruption to what records the path.
+  static bool is_int80(const Edge& edge, Locator& locator) {
+    constexpr std::array<std::uint8_t, 2> kCall = {0xcd, 0x80};
+    return std::ranges::equal(
+        locator.bytes(edge.space, edge.from.address, edge.branch.time, kCall.size()), kCall);
+  }
+
+  // Past what a function does first, as to the system call in one of the C library's. Generated
+  // code calls functions, and goes on at what it was told: where it was called from, labels.
+  bool enters_inside(const Edge& edge, Locator& locator) const {
+    constexpr text::Marks kEntries = text::kStart | text::kTaken | text::kReturnSite |
+                                     text::kLanding | text::kTableTarget | text::kLeader |
+                                     text::kPlt;
+    const End& to = edge.to;
+    if (edge.branch.kind > BranchKind::ret || !to.known() || to.kept) return false;
+    if (to.has(kEntries) || to.module->function(to.vaddr) == nullptr) return false;
+    return is_of_unknown_maker(edge, locator);
+  }
+
+  // The branch is made by code that the program made by itself, or that may turn out to be so.
+  bool is_of_unknown_maker(const Edge& edge, Locator& locator) const {
+    if (lies_apart(edge.from) && locator.awaits_maker(edge.from)) return true;
     return is_unknown(edge.from, edge, locator) &&
-           (locator.awaits_maker(edge.from) ||
-            locator.made_itself(edge.from, edge.space, edge.branch.time));
+           locator.made_itself(edge.from, edge.space, edge.branch.time);
   }
 
   // No generator that is known can have made it.

@@ -9,6 +9,8 @@ from harness import CLEAN, FOUND, Skip, equal, rules_of
 FORMS = {
     "none": False, "own-mapping": True, "own-rights": True, "own-place": True, "of-thread": True, "of-parent": True,
     "closure": True, "taken": True, "written": False, "made": False, "made-by-thread": False, "made-to-call": True,
+    "made-to-interrupt": True, "made-to-jump-inside": True, "made-to-return-inside": True,
+    "made-by-thread-to-call": True, "made-by-thread-to-jump-inside": True,
     "in-file": True, "library-in-memory": True,
 }  # fmt: skip
 

@@ -68,6 +68,49 @@ void made_to_call() {
   run(page);
 }
 
+void made_by_thread_to_call() {
+  unsigned char* page = nullptr;
+  std::thread([&] { std::memcpy(emit(page = new_page(kAll), 39), "\x0f\x05\xc3", 3); }).join();
+  run(page);
+}
+
+// The same by INT 0x80, and its number there.
+void made_to_interrupt() {
+  unsigned char* page = new_page(kAll);
+  unsigned char* end = emit(page + 1, 20);
+  std::memcpy(end, "\xcd\x80\x5b\xc3", 4);
+  *page = 0x53;  // push rbx
+  run(page);
+}
+
+// The system call of another function, in the midst of that.
+void emit_call_inside(unsigned char* to, bool by_return) {
+  const auto* call = reinterpret_cast<const unsigned char*>(dlsym(RTLD_DEFAULT, "getpid"));
+  while (call[0] != 0x0f || call[1] != 0x05) ++call;
+  to = emit(to, 39);
+  std::memcpy(to, "\x48\xba", 2);  // mov rdx, CALL
+  std::memcpy(to + 2, &call, sizeof call);
+  std::memcpy(to + 10, by_return ? "\x52\xc3" : "\xff\xe2", 2);  // push rdx; ret, or jmp rdx
+}
+
+void made_to_jump_inside() {
+  unsigned char* page = new_page(kAll);
+  emit_call_inside(page, false);
+  run(page);
+}
+
+void made_to_return_inside() {
+  unsigned char* page = new_page(kAll);
+  emit_call_inside(page, true);
+  run(page);
+}
+
+void made_by_thread_to_jump_inside() {
+  unsigned char* page = nullptr;
+  std::thread([&] { emit_call_inside(page = new_page(kAll), false); }).join();
+  run(page);
+}
+
 void in_file() {
   const int file = open("code.bin", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (write(file, kCode, sizeof kCode) != sizeof kCode) return;
@@ -199,6 +242,11 @@ int main(int argc, char** argv) {
       {"made", made},
       {"made-by-thread", made_by_thread},
       {"made-to-call", made_to_call},
+      {"made-by-thread-to-call", made_by_thread_to_call},
+      {"made-to-interrupt", made_to_interrupt},
+      {"made-to-jump-inside", made_to_jump_inside},
+      {"made-to-return-inside", made_to_return_inside},
+      {"made-by-thread-to-jump-inside", made_by_thread_to_jump_inside},
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
   if (form == forms.end()) return 2;
