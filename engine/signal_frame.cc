@@ -64,12 +64,23 @@ void name_x87_place(const KernelContext& context) {
   if (place_of(place) == Place::cache && find_insn_locked(place, insn)) place = insn.ip;
 }
 
-// The same in the processor, before the program asks it (FNSTENV, FNSAVE). It knows 32 bits.
+// The same in the processor, before the program asks it (FNSTENV, FXSAVE, XSAVE).
 extern "C" [[gnu::used]] void engine_name_x87_place() {
-  constexpr std::size_t kPlace = 3;
-  alignas(16) std::uint32_t environment[7];
-  asm volatile("fnstenv %0" : "=m"(environment));
+  alignas(16) std::uint64_t state[kFxBytes / sizeof(std::uint64_t)] = {};
+  constexpr std::size_t kPlaceInState = kFxX87Place / sizeof *state;
+  asm volatile("fxsave64 %0" : "+m"(state));
   InsnPlace insn;
+  if (std::uint64_t& place = state[kPlaceInState]; place != 0) {
+    if (place_of(place) != Place::cache || !find_insn_locked(place, insn)) return;
+    place = insn.ip;
+    asm volatile("fxrstor64 %0" : : "m"(state));
+    return;
+  }
+  // AMD's processors tell it in that state only beside an exception that is not masked, but always
+  // in an environment, which knows 32 bits.
+  constexpr std::size_t kPlace = 3;
+  std::uint32_t environment[7];
+  asm volatile("fnstenv %0" : "=m"(environment));
   const std::uint64_t place = arena_address(environment[kPlace]);
   if (place != 0 && find_insn_locked(place, insn)) {
     environment[kPlace] = static_cast<std::uint32_t>(insn.ip);

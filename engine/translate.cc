@@ -260,11 +260,15 @@ class Translator {
     }
   }
 
-  // FNSTENV and FNSAVE store where the x87 unit's last instruction stood.
+  // FNSTENV, FNSAVE, FXSAVE and the XSAVEs of programs store where the x87 unit's last instruction
+  // stood.
   static bool tells_x87_place(const Encoding& e) {
-    const bool stores = e.opcode == 0xd9 || e.opcode == 0xdd;
-    return e.form == isa::Form::legacy && e.map == 0 && stores && e.has_memory() &&
-           (e.modrm >> 3 & 7u) == 6;
+    if (e.form != isa::Form::legacy || !e.has_memory()) return false;
+    const unsigned extension = e.modrm >> 3 & 7u;
+    if (e.map == 0) return (e.opcode == 0xd9 || e.opcode == 0xdd) && extension == 6;
+    if (e.map != 1 || e.operand16 || e.rep != 0) return false;
+    if (e.opcode == 0xae) return extension == 0 || extension == 4 || extension == 6;
+    return e.opcode == 0xc7 && extension == 4;
   }
 
   // There is room for one of these in a fragment.

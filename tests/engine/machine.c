@@ -3,6 +3,7 @@
 // without an end.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
+#include <cpuid.h>
 #include <errno.h>
 #include <immintrin.h>
 #include <linux/rseq.h>
@@ -245,7 +246,30 @@ static void place_of_x87(void) {
         : "cc");
     by_state |= carry == -1 && state[3] == (uint32_t)loads;
   }
-  printf("place of x87: %d %d\n", by_environment, by_state);
+  // All of its 64 bits; AMD's processors store them only with an exception that is not masked.
+  unsigned char all[8192] __attribute__((aligned(64))) = {0};
+  int by_fxsave = 0, by_xsave = 0, by_xsavec = 0;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const int has_xsave = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_OSXSAVE) != 0;
+  const int has_xsavec = has_xsave && __get_cpuid_count(13, 1, &a, &b, &c, &d) != 0 && (a & 2) != 0;
+  const uint16_t unmasked = 0x37e;
+  const double negative = -1;
+#define PLACE_BY(save, place)                                                           \
+  do {                                                                                  \
+    uintptr_t root = 0, told = 0;                                                       \
+    asm volatile("fldcw %2; fldl %3; leaq 1f(%%rip), %1; 1: fsqrt; " save " %0; fninit" \
+                 : "+m"(all), "=&r"(root)                                               \
+                 : "m"(unmasked), "m"(negative), "a"(1), "d"(0));                       \
+    memcpy(&told, all + 8, sizeof told);                                                \
+    place |= told == root;                                                              \
+  } while (0)
+  for (int i = 0; i < 100; ++i) {
+    PLACE_BY("fxsave64", by_fxsave);
+    if (has_xsave) PLACE_BY("xsave64", by_xsave);
+    if (has_xsavec) PLACE_BY("xsavec64", by_xsavec);
+  }
+  printf("place of x87: %d %d, %d %d %d\n", by_environment, by_state, by_fxsave, by_xsave,
+         by_xsavec);
 }
 
 int main(void) {
