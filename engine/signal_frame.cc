@@ -108,6 +108,21 @@ void return_to_cache(const ThreadArea& area, KernelContext& context) {
   context.r11 = area.outcomes;
 }
 
+// force_valid_ss() in the kernel's signal code: a frame that the thread returned by may have said a
+// stack segment that cannot be, and the kernel refuses each return with that.
+std::uint16_t valid_stack_segment(std::uint16_t segment) {
+  constexpr std::uint32_t kPresent = 1 << 15, kDpl = 3 << 13, kCodeOrData = 1 << 12;
+  constexpr std::uint32_t kType = 7 << 9, kExpandsDown = 1 << 10, kData = 1 << 9;
+  constexpr std::uint16_t kUserData = 0x2b;  // __USER_DS
+  std::uint32_t rights = 0;
+  asm("larl %[segment], %[rights]"
+      : [rights] "+r"(rights)
+      : [segment] "r"(std::uint32_t{segment})
+      : "cc");
+  const std::uint32_t all = kPresent | kDpl | kCodeOrData;
+  return (rights & (all | (kType & ~kExpandsDown))) == (all | kData) ? segment : kUserData;
+}
+
 }  // namespace
 
 void save_registers(ThreadArea& area, const KernelContext& c) {
@@ -179,6 +194,7 @@ bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSigna
     return false;
   }
   clear_fp(context, fp);
+  context.ss = valid_stack_segment(context.ss);
   if ((area.alternate.flags & KernelStack::kAutoDisarm) != 0) area.alternate = {};
   r.rsp = at;
   r.rdi = signal.number;

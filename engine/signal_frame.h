@@ -23,8 +23,8 @@ void step_in_program(ThreadArea& area, KernelContext& context);
 
 // Writes the frame of `signal` onto the program's stack, or its alternate stack, as the kernel
 // would: arch/x86/kernel/signal_64.c, x64_setup_rt_frame(). The registers become those with which
-// the handler begins, and the floating-point state of `context` the initial one. False: there is
-// no room for it.
+// the handler begins, and the floating-point state of `context` the initial one, its stack segment
+// one that can be. False: there is no room for it.
 bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSignal& signal,
                 std::uint64_t mask, KernelContext& context);
 

@@ -411,7 +411,8 @@ void step_natively(ThreadArea& area, KernelContext& context) {
 // The kernel could not restore all of what a frame says that the program returns by, and has what
 // it could.
 bool was_wrong_frame(const KernelInfo& info, const KernelContext& context) {
-  return info.number == static_cast<std::int32_t>(kSegv) && info.code == kByKernel &&
+  const auto number = static_cast<unsigned>(info.number);  // SIGBUS: a stack segment not present
+  return (number == kSegv || number == kBus) && info.code == kByKernel &&
          context.rip == address(glue_resume);
 }
 

@@ -2,6 +2,7 @@
 // thread is on has no room for it, and without a restorer. What it takes of a frame's flags, and
 // of an action's. Each in a child of its own; prints what came of it.
 #define _GNU_SOURCE
+#include <asm/ldt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,11 +92,46 @@ static void divides_by_zero(void) {
                    : "m"(one), "m"(zero), "m"(control));
 }
 
+// A frame with a stack segment that cannot be: the return by it fails, and the handler of that sees
+// what the frame said, but runs with one that can be.
+static unsigned short segment;
+static unsigned short* segment_in(void* context) {
+  return (unsigned short*)&((ucontext_t*)context)->uc_mcontext.gregs[REG_CSGSFS] + 3;
+}
+static void takes_segment(int number, siginfo_t* info, void* context) {
+  *segment_in(context) = segment;
+}
+static void tells_of_segment(int number, siginfo_t* info, void* context) {
+  const mcontext_t* const machine = &((ucontext_t*)context)->uc_mcontext;
+  unsigned now = 0;
+  __asm__("movl %%ss, %0" : "=r"(now));
+  printf("%d %x: %llx %llx, %x then, %x now\n", number, info->si_code, machine->gregs[REG_TRAPNO],
+         machine->gregs[REG_ERR], *segment_in(context), now);
+  fflush(stdout);
+  *segment_in(context) = 0x2b;
+}
+static void returns_with_segment(unsigned short selector) {
+  struct sigaction action = {.sa_sigaction = tells_of_segment, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  sigaction(SIGBUS, &action, NULL);
+  action.sa_sigaction = takes_segment;
+  sigaction(SIGUSR1, &action, NULL);
+  segment = selector;
+  raise(SIGUSR1);
+  say("went on\n");
+}
+static void returns_with_no_segment(void) { returns_with_segment(0x47); }  // of the local table
+static void returns_with_an_absent_segment(void) {
+  struct user_desc absent = {.seg_32bit = 1, .limit = 10, .seg_not_present = 1};
+  syscall(SYS_modify_ldt, 0x11, &absent, sizeof absent);
+  returns_with_segment(0x07);
+}
+
 int main(void) {
   void (*const cases[])(void) = {
       on_the_alternate_stack, on_one_that_is_disarmed,       on_the_plain_stack,
       without_a_restorer,     keeps_the_flags_that_it_knows, returns_with_flags,
-      divides_by_zero};
+      divides_by_zero,        returns_with_no_segment,       returns_with_an_absent_segment};
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
