@@ -23,6 +23,8 @@ struct Verdict {
   std::vector<Fact> facts;  // as Finding::facts
   // It is a step of this attack; 0: of the one that the thread is in, if any.
   std::uint64_t attack = 0;
+  // The path of a library that should not be there, which this is about: all of one is one attack.
+  std::string library;
   // Nothing is said yet: it depends on who made code, and another thread that comes later may have.
   bool awaits_maker = false;
 };

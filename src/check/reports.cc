@@ -98,7 +98,9 @@ std::string Reports::cause_of(std::uint32_t space, const Branch& branch) {
 std::size_t Reports::note(const session::Context& context, const Branch& branch, RuleId id,
                           Verdict verdict) {
   if (verdict.cause.empty()) verdict.cause = cause_of(context.space, branch);
+  std::string library = std::move(verdict.library);
   const std::size_t index = found_.add(id, std::move(verdict), context, branch);
+  if (!library.empty()) libraries_.try_emplace(index, std::move(library));
   --found_.at(index).count;  // this execution is counted with the others
   return index;
 }
@@ -122,7 +124,7 @@ void Reports::count(const Step& step, std::size_t index) {
   Finding& finding = found_.at(index);
   if (step.thread.doubt.add(step.position(), index)) doubt(finding);
   if (finding.count == 1) {
-    begin(step, finding);
+    begin(step, index);
     step.thread.open.push_back(index);
   }
   // What is explained is no part of an attack, and what a baseline does not hold need not be.
@@ -131,11 +133,17 @@ void Reports::count(const Step& step, std::size_t index) {
 }
 
 // The first time that it happened.
-void Reports::begin(const Step& step, Finding& finding) {
+void Reports::begin(const Step& step, std::size_t index) {
+  Finding& finding = found_.at(index);
   begin_context(step, finding);
   add_code(finding, locator_);
+  const auto library = libraries_.find(index);
+  const auto known =
+      library == libraries_.end() ? by_library_.end() : by_library_.find(library->second);
+  if (finding.attack == 0 && known != by_library_.end()) finding.attack = known->second;
   if (finding.attack == 0 && finding.grade != Grade::explained) join_attack(step, finding);
   if (finding.attack == 0) finding.attack = finding.order + 1;
+  if (library != libraries_.end()) by_library_.try_emplace(library->second, finding.attack);
 }
 
 // What goes wrong right behind something else is a step of the same attack.

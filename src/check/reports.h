@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,13 +42,15 @@ class Reports {
 
  private:
   std::string cause_of(std::uint32_t space, const Branch& branch);
-  void begin(const Step& step, Finding& finding);
+  void begin(const Step& step, std::size_t index);
   void join_attack(const Step& step, Finding& finding) const;
   void doubt(Finding& finding) const;
 
   Locator& locator_;
   Findings found_;
-  std::uint64_t losses_ = 0;  // seen so far, in all threads
+  std::map<std::size_t, std::string> libraries_;     // Verdict::library of findings
+  std::map<std::string, std::uint64_t> by_library_;  // the attack that is about it
+  std::uint64_t losses_ = 0;                         // seen so far, in all threads
 };
 
 }  // namespace hodo::check

@@ -15,7 +15,10 @@ namespace hodo::check {
 namespace {
 
 Verdict stranger(std::string reason, std::string_view path) {
-  return {.grade = Grade::unusual, .reason = std::move(reason), .cause = std::string(path)};
+  return {.grade = Grade::unusual,
+          .reason = std::move(reason),
+          .cause = std::string(path),
+          .library = std::string(path)};
 }
 
 struct Before {

@@ -59,7 +59,8 @@ class PltRedirected final : public EdgeRule {
         .grade = Grade::unexplained,
         .reason = fmt::format("the call of {} leads to {}, which neither the program nor the "
                               "caller depends on",
-                              name, text::file_name(edge.to.path))};
+                              name, text::file_name(edge.to.path)),
+        .library = std::string(edge.to.path)};
   }
 
  private:

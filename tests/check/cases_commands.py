@@ -21,6 +21,7 @@ def hidden_file(tool):
     result, status = tool.check(data)
     equal(status, FOUND, "status")
     equal(rules_of(result), {"plt.redirected", "library.injected"}, "rules")
+    equal(len(result["findings"]), 1, "the library is one finding")
     equal(symbols_of(result["findings"][0]), {"readdir@plt", "readdir"}, "ends")
 
 
