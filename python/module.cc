@@ -12,11 +12,17 @@ namespace {
 namespace py = pybind11;
 
 serve::OpenOptions open_options(const std::string& path, const std::string& symfs, bool index,
-                                const std::string& raw, std::vector<std::string> images, int bits) {
+                                const std::string& raw, std::vector<std::string> images, int bits,
+                                const std::vector<std::string>& substitute_path) {
   serve::OpenOptions out{.input = {.path = path, .raw = {}, .symfs = symfs},
                          .version = HODO_VERSION,
                          .index = index,
                          .any_other = true};
+  for (const std::string& rule : substitute_path) {
+    if (const Status added = out.input.sources.add(rule); !added) {
+      throw Failure("substitute_path " + added.error().message, "usage");
+    }
+  }
   if (raw.empty() && !images.empty()) {
     throw Failure("images go with raw; a perf.data file names its own", "usage");
   }
@@ -62,13 +68,14 @@ void add_dtypes(py::module_& module) {
 void add_recording(py::module_& module) {
   py::class_<Recording>(module, "Recording")
       .def(py::init([](const std::string& path, const std::string& symfs, bool index,
-                       const std::string& raw, std::vector<std::string> images, int bits) {
+                       const std::string& raw, std::vector<std::string> images, int bits,
+                       const std::vector<std::string>& substitute_path) {
              return std::make_unique<Recording>(
-                 open_options(path, symfs, index, raw, std::move(images), bits));
+                 open_options(path, symfs, index, raw, std::move(images), bits, substitute_path));
            }),
            py::arg("path"), py::kw_only(), py::arg("symfs") = "", py::arg("index") = true,
            py::arg("raw") = "", py::arg("images") = std::vector<std::string>(),
-           py::arg("bits") = 64)
+           py::arg("bits") = 64, py::arg("substitute_path") = std::vector<std::string>())
       .def_property_readonly("path", [](const Recording& self) { return py::bytes(self.path()); })
       .def("ask", &Recording::ask, py::arg("method"), py::arg("params"))
       .def(

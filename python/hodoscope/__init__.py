@@ -252,11 +252,14 @@ class Recording:
     """An open recording. Any thread may ask it; questions wait for each other."""
 
     def __init__(self, path: PathLike = "hodo.data", *, symfs: PathLike = "", index: bool = True,
-                 raw: str = "", images: Sequence[str] = (), bits: int = 64) -> None:
-        """symfs, raw, images, bits: as the commands' options of these names. index: one may be made, and kept."""
+                 raw: str = "", images: Sequence[str] = (), bits: int = 64,
+                 substitute_path: Sequence[str] = ()) -> None:
+        """symfs, raw, images, bits, substitute_path: as the commands' options of these names. index: one may be made,
+        and kept."""
         self._core: Optional[_hodo.Recording] = _hodo.Recording(
             os.fsencode(path), symfs=os.fsencode(symfs), index=index, raw=raw,
-            images=[os.fsencode(image) for image in images], bits=bits)
+            images=[os.fsencode(image) for image in images], bits=bits,
+            substitute_path=[os.fsencode(rule) for rule in substitute_path])
 
     def __enter__(self) -> Recording:
         return self
@@ -377,6 +380,7 @@ class Recording:
 
 def open(  # noqa: A001: as every module that opens files
         path: PathLike = "hodo.data", *, symfs: PathLike = "", index: bool = True, raw: str = "",
-        images: Sequence[str] = (), bits: int = 64) -> Recording:
+        images: Sequence[str] = (), bits: int = 64, substitute_path: Sequence[str] = ()) -> Recording:
     """The same as Recording."""
-    return Recording(path, symfs=symfs, index=index, raw=raw, images=images, bits=bits)
+    return Recording(path, symfs=symfs, index=index, raw=raw, images=images, bits=bits,
+                     substitute_path=substitute_path)

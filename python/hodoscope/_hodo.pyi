@@ -35,6 +35,7 @@ class Recording:
         raw: str = ...,
         images: list[bytes] = ...,
         bits: int = ...,
+        substitute_path: list[bytes] = ...,
     ) -> None: ...
     @property
     def path(self) -> bytes: ...

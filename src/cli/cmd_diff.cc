@@ -259,6 +259,7 @@ void add_diff(Program& program) {
                  "the files that the recordings name lie below DIR")
       .type_name("DIR")
       .existing_directory();
+  add_substitute_option(app, options->reading);
   add_choice<DiffFormat>(
       app, "--format", options->format,
       {{"text", DiffFormat::text}, {"json", DiffFormat::json}, {"html", DiffFormat::html}},

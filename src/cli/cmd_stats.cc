@@ -47,7 +47,7 @@ int run(const ReadingOptions& options) {
 void add_stats(Program& program) {
   auto options = std::make_shared<ReadingOptions>();
   const OptionSet app = program.command("stats", kStatsManual, [options] { return run(*options); });
-  add_input_options(app, *options);
+  add_trace_options(app, *options);
   app.add_flag("--json", options->json, "one JSON object");
   add_selection_options(app, *options);
   add_color_option(app, *options);

@@ -58,7 +58,21 @@ void add_code_options(const OptionSet& app, ReadingOptions& options) {
 
 }  // namespace
 
+void add_substitute_option(const OptionSet& app, ReadingOptions& options) {
+  app.add_option("--substitute-path", options.sources,
+                 "sources whose names begin with FROM lie below TO: those that were compiled "
+                 "elsewhere, or with -ffile-prefix-map; FROM . stands before relative names; may "
+                 "be given several times, and the first that fits counts")
+      .type_name("FROM=TO")
+      .one_at_a_time();
+}
+
 void add_input_options(const OptionSet& app, ReadingOptions& options) {
+  add_trace_options(app, options);
+  add_substitute_option(app, options);
+}
+
+void add_trace_options(const OptionSet& app, ReadingOptions& options) {
   add_file_options(app, options);
   using session::RawKind;
   add_choice<std::optional<RawKind>>(
@@ -189,6 +203,11 @@ Result<session::Options> input_of(const ReadingOptions& options) {
   if (Status status = check_raw(options); !status) return std::unexpected(status.error());
   session::Options out{
       .path = options.file, .symfs = options.symfs, .lines = serve::line_store_of_user()};
+  for (const std::string& rule : options.sources) {
+    if (Status status = out.sources.add(rule); !status) {
+      return fail(ErrorCode::usage, "--substitute-path " + status.error().message);
+    }
+  }
   if (!options.raw) return out;
   out.raw.emplace();
   out.raw->kind = *options.raw;

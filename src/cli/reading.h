@@ -23,6 +23,7 @@ struct ReadingOptions {
   std::string index;                    // --index
   std::vector<std::string> images;      // --image
   std::string symfs;                    // --symfs
+  std::vector<std::string> sources;     // --substitute-path
   int bits = 64;
   std::vector<std::string> filters;  // --filter LO-HI
   std::string cpu;                   // --cpu FAMILY/MODEL/STEPPING
@@ -34,8 +35,12 @@ struct ReadingOptions {
 };
 
 // FILE, --symfs, --raw, --record-size, --index, --image, --bits, --filter, --cpu.
+void add_trace_options(const OptionSet& app, ReadingOptions& options);
+// The same, and --substitute-path: of commands that tell source lines.
 void add_input_options(const OptionSet& app, ReadingOptions& options);
-// Those of them that packets have: no --record-size and no --index, and only --raw pt.
+// --substitute-path.
+void add_substitute_option(const OptionSet& app, ReadingOptions& options);
+// Those of a trace that packets have: no --record-size and no --index, and only --raw pt.
 void add_packet_input_options(const OptionSet& app, ReadingOptions& options);
 // --pid, --tid.
 void add_selection_options(const OptionSet& app, ReadingOptions& options);

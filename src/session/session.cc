@@ -38,7 +38,8 @@ Result<Outcome> Session::count(const DecodeOptions& options) {
 Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   if (options.raw && options.raw->kind == RawKind::pt) return Raw::open(options);
   if (options.raw) return RawRecords::open(options);
-  auto file = OpenedFile::open(options.path, {.symfs = options.symfs, .lines = options.lines});
+  auto file = OpenedFile::open(
+      options.path, {.symfs = options.symfs, .sources = options.sources, .lines = options.lines});
   if (!file) return std::unexpected(file.error());
   switch (file->model.trace()) {
     case perfdata::TraceKind::intel_bts:

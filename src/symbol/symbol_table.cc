@@ -203,7 +203,7 @@ FilesKey SymbolTable::key() const {
   return file ? key_of_files(path_, *file, elf_.build_id, debug_) : FilesKey{.settled = false};
 }
 
-std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
+std::vector<SourceFrame> SymbolTable::compiled_source(std::uint64_t vaddr) const {
   const DwarfLock lock(*this);
   if (KeptSource* const kept = lock.kept()) {
     if (auto frames = kept->frames(vaddr)) return *std::move(frames);
@@ -212,10 +212,18 @@ std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
   return dwarf != nullptr ? dwarf->frames(vaddr) : std::vector<SourceFrame>{};
 }
 
+std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
+  std::vector<SourceFrame> out = compiled_source(vaddr);
+  for (SourceFrame& frame : out) frame.file = debug_.sources.found(std::move(frame.file));
+  return out;
+}
+
 std::optional<SourceFrame> SymbolTable::inlined(std::string_view name) const {
   const DwarfLock lock(*this);
   DwarfSource* const dwarf = lock.dwarf();
-  return dwarf != nullptr ? dwarf->inlined(name) : std::nullopt;
+  auto out = dwarf != nullptr ? dwarf->inlined(name) : std::nullopt;
+  if (out) out->file = debug_.sources.found(std::move(out->file));
+  return out;
 }
 
 std::vector<InlinedCall> SymbolTable::inlined_calls(std::string_view name) const {
@@ -250,8 +258,10 @@ LineTable SymbolTable::lines() const {
     DwarfSource* const dwarf = lock.dwarf();
     return dwarf != nullptr ? dwarf->lines() : LineTable{};
   };
-  if (lines_ == nullptr) return find();
-  return kept_line_table(*lines_, [this] { return key(); }, find);
+  LineTable out =
+      lines_ == nullptr ? find() : kept_line_table(*lines_, [this] { return key(); }, find);
+  for (std::string& file : out.files) file = debug_.sources.found(std::move(file));
+  return out;
 }
 
 }  // namespace hodo::symbol

@@ -99,7 +99,7 @@ class Writer {
         times(entered), std::ranges::count_if(graph_.blocks, ran), graph_.blocks.size(),
         grouped(insns_ran), grouped(insns));
     for (const std::string& file : absent_) {
-      out_ += style_.paint(Tone::dim, fmt::format("{} is not here\n", printable(file)));
+      out_ += style_.paint(Tone::dim, absent_text(file) + "\n");
     }
     for (const auto& [file, lines] : lines_) {
       const std::string newer = newer_text(file, graph_.object);

@@ -200,7 +200,7 @@ std::string source_of_scene(SceneView& view, const Style& style) {
   const std::uint32_t first = here.line - std::min(here.line - 1, reach);
   const auto lines = read_source(view.lines_of.path(here), first, here.line + reach);
   if (lines.empty()) {
-    return fmt::format("  {} is not here\n", printable(view.lines_of.path(here)));
+    return fmt::format("  {}\n", absent_text(view.lines_of.path(here)));
   }
   std::set<std::uint32_t> ran;
   for (const ask::Step& step : view.steps) {

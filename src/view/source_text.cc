@@ -82,6 +82,10 @@ std::map<std::uint32_t, std::string> read_source(const std::string& path, std::u
   return out;
 }
 
+std::string absent_text(const std::string& source) {
+  return printable(source) + " is not here; --substitute-path FROM=TO says where sources are";
+}
+
 bool is_newer(const std::string& source, const std::string& program) {
   const auto text = image::RegularFile::open(source);
   const auto made = image::RegularFile::open(program);

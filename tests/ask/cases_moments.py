@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 from box import PARSE, check, line_of
@@ -155,6 +156,36 @@ def case_show(case):
     for moment, step, says in (("end", "out", "none behind"), ("start", "-insn", "none before")):
         done = case.hodo("show", moment, f"--step={step}", data, status=2)
         check(f"the thread's path has {says}" in done.stderr, done.stderr)
+
+
+def case_sources_elsewhere(case):
+    """Sources that were compiled elsewhere, or under other names, are found where --substitute-path says."""
+    parts = line_of(PARSE, "parts")
+    text = PARSE.splitlines()[parts - 1]
+    compiled, moved = case.path("compiled"), case.path("moved/p")
+    source = os.path.join(moved, "parse.c")
+    for name, rule in (("/build/p", f"/build/={case.path('moved')}"), (".", f".={moved}/")):
+        os.makedirs(compiled)
+        case.program("compiled/parse", PARSE)
+        subprocess.run(["gcc", "-g", "-O1", f"-ffile-prefix-map={compiled}={name}", "parse.c", "-o", "../prog"],
+                       cwd=compiled, check=True)
+        data = case.record("a.data", case.path("prog"), "12a")
+        os.makedirs(case.path("moved"), exist_ok=True)
+        os.rename(compiled, moved)
+        for words in (("show", f"line:parse.c:{parts}"), ("annotate", "parse")):
+            told = case.hodo(*words, data).stdout
+            check("parse.c is not here; --substitute-path FROM=TO" in told and text.strip() not in told, told)
+            told = case.hodo(*words, data, "--substitute-path", "/buil=/", "--substitute-path", rule, "--substitute-path",
+                             "/=/nowhere").stdout
+            check("not here" not in told and text.strip() in told, f"{name}: {words}: {told}")
+        found = case.json("show", f"line:parse.c:{parts}", data, "--substitute-path", rule)["source"]
+        check(found["file"] == source and {"line": parts, "text": text, "ran": True} in found["lines"], found)
+        lcov = case.hodo("coverage", "--format", "lcov", data, "--substitute-path", rule).stdout
+        check(f"SF:{source}\n" in lcov, lcov)
+        shutil.rmtree(moved)
+    for rule in ("", "=", "x", "x=", "=x"):
+        told = case.hodo("show", "end", data, "--substitute-path", rule, status=2).stderr
+        check(f"--substitute-path '{rule}' is not written FROM=TO" in told, told)
 
 
 def case_split_debug_information(case):

@@ -158,6 +158,8 @@ def case_answers(case):
         crash = recording.moment("crash")
         check(crash.source_line.endswith(f"program.c:{PROGRAM[:PROGRAM.index('dies here')].count(chr(10)) + 1}"), crash.source_line)
         check(crash.open_calls[0]["function"] == "main", crash.open_calls)
+        with hodoscope.open(data, substitute_path=[f"{os.getcwd()}=/elsewhere"]) as moved:
+            check(moved.moment("crash").source_line.startswith("/elsewhere/program.c:"), moved.moment("crash").source_line)
         here = recording.moment("call:down#3")
         check(here.step("insn", "-insn") == here and here.step("insn") != here, "steps")
         check(str(here.next("leaf")) == case.json("show", str(here), data, "--next", "leaf")["moment"], "next")
@@ -180,6 +182,11 @@ def case_answers(case):
                 said = case.hodo(*words).stderr.decode().strip().split("\n")[-1]
                 check(said == f"hodo: {error}", f"{error!r}, and the command: {said}")
                 check(error.cause in ("not_found", "usage", "malformed", "unsupported"), error.cause)
+    try:
+        hodoscope.open(data, substitute_path=["no rule"])
+        raise Failed("a rule that is none was taken")
+    except hodoscope.Error as error:
+        check(error.cause == "usage" and "FROM=TO" in str(error), error)
     try:
         recording.stats()
         raise Failed("a closed recording was asked")

@@ -178,7 +178,8 @@ const symbol::SymbolTable* Files::symbols(std::uint32_t index) {
   if (known.state != State::good) return nullptr;
   if (!known.symbols_tried) {
     known.symbols_tried = true;
-    auto table = symbol::SymbolTable::open(known.location, {}, where_.lines);
+    auto table =
+        symbol::SymbolTable::open(known.location, {.sources = where_.sources}, where_.lines);
     if (table) known.symbols = *std::move(table);
   }
   return known.symbols.get();

@@ -39,6 +39,7 @@ class Files {
   // What Options say of them.
   struct Where {
     std::string symfs;
+    symbol::SourcePaths sources;
     std::shared_ptr<symbol::LineStore> lines;
   };
   // `recording` must outlive this.

@@ -4,8 +4,8 @@
 
 namespace hodo::session {
 
-void ImageNames::add(const image::ElfImage& image) {
-  auto table = symbol::SymbolTable::open(image.path);
+void ImageNames::add(const image::ElfImage& image, const symbol::SourcePaths& sources) {
+  auto table = symbol::SymbolTable::open(image.path, {.sources = sources});
   if (!table) return;
   std::uint64_t bias = image.base ? *image.base - (*table)->elf().lowest_page() : 0;
   images_.push_back({image.path, bias, *std::move(table)});

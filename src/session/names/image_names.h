@@ -13,7 +13,7 @@ namespace hodo::session {
 class ImageNames final : public Names {
  public:
   // Later images hide earlier ones. What cannot be read has no names.
-  void add(const image::ElfImage& image);
+  void add(const image::ElfImage& image, const symbol::SourcePaths& sources);
 
   Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override {
     return place_in(object(space, address, time));

@@ -23,19 +23,20 @@ Result<RawTrace> RawTrace::open(const Options& options) {
   if (!file) return std::unexpected(file.error());
   if (file->size() == 0) return fail(ErrorCode::malformed, "the file is empty");
   RawTrace raw(options.path, std::move(*file));
-  Status status = raw.map_images(options.raw->images);
+  Status status = raw.map_images(options.raw->images, options.sources);
   if (!status) return std::unexpected(status.error());
   return raw;
 }
 
-Status RawTrace::map_images(const std::vector<std::string>& images) {
+Status RawTrace::map_images(const std::vector<std::string>& images,
+                            const symbol::SourcePaths& sources) {
   for (const std::string& text : images) {
     auto spec = image::parse_image(text);
     if (!spec) return image_error(text, spec.error());
     auto unmapped = image::map_image(*spec, *store_, *code_);
     if (!unmapped) return image_error(text, unmapped.error());
     unmapped_.insert(unmapped_.end(), unmapped->pages.begin(), unmapped->pages.end());
-    if (const auto* elf = std::get_if<image::ElfImage>(&*spec)) names_->add(*elf);
+    if (const auto* elf = std::get_if<image::ElfImage>(&*spec)) names_->add(*elf, sources);
   }
   std::ranges::sort(unmapped_);
   return {};

@@ -35,7 +35,7 @@ class RawTrace {
  private:
   RawTrace(std::string path, image::RegularFile file)
       : path_(std::move(path)), file_(std::move(file)) {}
-  Status map_images(const std::vector<std::string>& images);
+  Status map_images(const std::vector<std::string>& images, const symbol::SourcePaths& sources);
 
   std::string path_;
   image::RegularFile file_;  // may be larger than memory

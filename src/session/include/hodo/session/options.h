@@ -11,6 +11,7 @@
 #include "hodo/isa/insn.h"
 #include "hodo/pt/errata.h"
 #include "hodo/symbol/line_store.h"
+#include "hodo/symbol/source_paths.h"
 
 namespace hodo::session {
 
@@ -42,6 +43,8 @@ struct Options {
   // The files that a recording names lie below this folder: those of a guest, or of another
   // machine. Empty: they are this machine's.
   std::string symfs;
+  // Where sources are that debug information names otherwise.
+  symbol::SourcePaths sources = {};
   // Where source positions of a recording's files are kept for the next session; null: nowhere.
   std::shared_ptr<symbol::LineStore> lines = nullptr;
 };

@@ -13,6 +13,7 @@
 #include "hodo/image/elf.h"
 #include "hodo/image/unwind_tables.h"
 #include "hodo/symbol/line_store.h"
+#include "hodo/symbol/source_paths.h"
 
 namespace hodo::symbol {
 
@@ -80,6 +81,7 @@ struct LineTable {
 // .gnu_debuglink names beside the file, in its .debug/ folder and in ROOT/<folder of the file>.
 struct DebugPaths {
   std::vector<std::string> roots = {"/usr/lib/debug"};
+  SourcePaths sources = {};  // applied to the names of sources that a SymbolTable tells
 };
 
 // Opening reads the headers only. Symbols (.symtab, .dynsym, where there is no .symtab the debug
@@ -167,6 +169,7 @@ class SymbolTable {
   std::optional<ElfFile> open_debug_file(const ElfFile& file) const;
   DwarfSource* opened_dwarf() const;
   FilesKey key() const;
+  std::vector<SourceFrame> compiled_source(std::uint64_t vaddr) const;  // as the compiler says it
 
   image::Elf elf_;
   std::string path_;  // empty: bytes_

@@ -12,6 +12,9 @@ namespace hodo::view {
 std::map<std::uint32_t, std::string> read_source(const std::string& path, std::uint32_t first,
                                                  std::uint32_t last);
 
+// Says that a source cannot be read: "a.c is not here; --substitute-path FROM=TO ...".
+std::string absent_text(const std::string& source);
+
 // Whether the source was written to after the program that was made of it, so that its lines may be
 // others now; false where one of the files is not here.
 bool is_newer(const std::string& source, const std::string& program);
