@@ -40,8 +40,16 @@ class Rows {
 
  private:
   std::pair<std::uint64_t, std::uint64_t> rank(const CallRow& row) const {
-    if (options_.order == CallOrder::duration) return {~row.duration, row.number};
-    if (options_.order == CallOrder::instructions) return {~row.instructions, row.number};
+    switch (options_.order) {
+      case CallOrder::latest:
+        return {0, ~row.number};
+      case CallOrder::duration:
+        return {~row.duration, row.number};
+      case CallOrder::instructions:
+        return {~row.instructions, row.number};
+      case CallOrder::order:
+        break;
+    }
     return {0, row.number};
   }
   void shrink() {

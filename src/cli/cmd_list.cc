@@ -48,6 +48,7 @@ const Manual kListManual{
     .examples = {{"hodo list parse", "All calls of parse in the last recording."},
                  {"hodo list handle_request --slower-than 1ms --sort duration",
                   "The slow ones, the slowest first."},
+                 {"hodo list parse --sort latest --top 5", "The last ones before the end."},
                  {"hodo list 'libc.so.6!malloc' --tid 4242 run.data", "One thread's."},
                  {"hodo list parse --json | jq '.calls[].duration'", "For programs."}},
     .exit_statuses = reading_exit_statuses()};
@@ -114,11 +115,13 @@ void add_list(Program& program) {
                  "only calls that took this long: 1ms, 250us, 2s")
       .type_name("DURATION");
   using ask::CallOrder;
-  add_choice<CallOrder>(app, "--sort", options->order,
-                        {{"order", CallOrder::order},
-                         {"duration", CallOrder::duration},
-                         {"instructions", CallOrder::instructions}},
-                        "in the order of their beginning (default), or the largest first");
+  add_choice<CallOrder>(
+      app, "--sort", options->order,
+      {{"order", CallOrder::order},
+       {"latest", CallOrder::latest},
+       {"duration", CallOrder::duration},
+       {"instructions", CallOrder::instructions}},
+      "in the order of their beginning (default), the latest or the largest first");
   app.add_option("--top", options->most,
                  "how many to list, 0 for all, up to 1,048,576 (default 1000)")
       .type_name("N");

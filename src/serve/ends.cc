@@ -19,7 +19,7 @@ constexpr std::size_t kTail = 1024;  // branches before the end that are read
 // By the first, of the Itanium ABI, C++, Rust, Ada, D and Objective-C throw; OCaml by the others.
 constexpr std::array kRaises{"_Unwind_RaiseException", "caml_raise_exception", "caml_raise_exn",
                              "stg_raisezh"};
-constexpr std::size_t kRecent = 8;  // exceptions that are looked at
+constexpr std::size_t kRecent = 8;  // exceptions that are looked at: the last of each kind
 
 Json end_json(const Ended& ended) {
   const session::ProcessEnd& end = ended.end;
@@ -129,6 +129,8 @@ Result<std::vector<ask::CallRow>> raised_by(session::Session& session, const ask
     if (!is_there(session, name)) continue;
     auto list = ask::list_calls(session, name,
                                 {.walk = {.selection = ask::only(thread), .progress = progress},
+                                 .order = ask::CallOrder::latest,
+                                 .most = kRecent,
                                  .index = index,
                                  .inlined = false});
     if (!list && list.error().code == ErrorCode::not_found) continue;

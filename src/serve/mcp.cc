@@ -44,7 +44,7 @@ constexpr std::array kTools{
     Tool{
         "calls", "calls",
         "Every call of a function: moment, duration, instructions, caller, outcome. With sort: the "
-        "slowest first.",
+        "latest or the slowest first.",
         R"({"limit": 30})"},
     Tool{
         "call_tree", "tree",

@@ -133,7 +133,9 @@ def case_list(case):
     check([c["caller"] for c in calls["calls"]] == ["main"] * 3, calls)
     most = case.json("list", "parse", data, "--sort", "instructions", "--top", "1")["calls"]
     check(len(most) == 1 and most[0]["number"] == 1, most)
-    for order in ("order", "duration", "instructions"):
+    latest = [call["number"] for call in case.json("list", "parse", data, "--sort", "latest")["calls"]]
+    check(latest == [3, 2, 1], latest)
+    for order in ("order", "latest", "duration", "instructions"):
         every = case.json("list", "parse", data, "--sort", order, "--top", "0")
         check(every["left_out"] == 0, every)
         for top in (1, 2):

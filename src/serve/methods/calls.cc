@@ -14,6 +14,7 @@ constexpr std::size_t kMostCalls = 1000;
 
 ask::CallOrder order_in(const Json& params) {
   const std::string word = text_in(params, "sort", "order");
+  if (word == "latest") return ask::CallOrder::latest;
   if (word == "duration") return ask::CallOrder::duration;
   return word == "instructions" ? ask::CallOrder::instructions : ask::CallOrder::order;
 }
@@ -43,8 +44,9 @@ Json calls_parameters() {
        {"thread", thread()},
        {"pid", pid()},
        {"slower_than_ns", number("only calls that took this long")},
-       {"sort", one_of({"order", "duration", "instructions"},
-                       "in the order of their beginning (default), or the largest first")},
+       {"sort",
+        one_of({"order", "latest", "duration", "instructions"},
+               "in the order of their beginning (default), the latest or the largest first")},
        {"limit", number("how many; 0: all (1000)")}},
       {"function"});
 }

@@ -40,8 +40,9 @@ struct CallRow {
 inline constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 std::string_view name(CallRow::Outcome outcome);
 
-// Which calls come first: in the order of their beginning, or the largest, of equals the first.
-enum class CallOrder : std::uint8_t { order, duration, instructions };
+// Which calls come first: in the order of their beginning, the last to begin, or the largest, of
+// equals the first.
+enum class CallOrder : std::uint8_t { order, latest, duration, instructions };
 inline constexpr std::size_t kMostCallRows = std::size_t{1} << 20;
 
 struct CallListOptions {
