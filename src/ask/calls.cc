@@ -537,9 +537,9 @@ Result<CallRow> find_call(session::Session& session, const std::string& written,
   if (!list->rows.empty()) return list->rows.front();
   return fail(
       ErrorCode::not_found,
-      fmt::format("call {} of {} was asked for, and there {}{}", spec->count, spec->name,
+      fmt::format("call {} of {} was asked for, and there {}{}{}", spec->count, spec->name,
                   list->calls == 1 ? "is only one" : fmt::format("are only {}", list->calls),
-                  where_lost(list->outcome)));
+                  where_lost(list->outcome), list->unknown.empty() ? "" : "; " + list->unknown));
 }
 
 }  // namespace hodo::ask

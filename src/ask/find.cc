@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "hodo/analyze/function_name.h"
 #include "hodo/ask/occurrences.h"
 #include "occurring.h"
 #include "segments.h"
@@ -339,6 +340,13 @@ Wanted wanted_by(const MomentSpec& spec) {
   return out;
 }
 
+// What is to be said of a call that is not there.
+std::string also_inlined(session::Session& session, const MomentSpec& spec) {
+  const std::string unknown =
+      spec.kind == MomentSpec::Kind::call ? analyze::unknown_inlined(session.names()) : "";
+  return unknown.empty() ? "" : "; " + unknown;
+}
+
 Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec,
                                const FindOptions& options, bool exact = false) {
   std::uint64_t passed = 0;
@@ -368,12 +376,13 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
     return std::unexpected(means_several(spec.name, meant.functions));
   }
   if (!found) {
-    return fail(ErrorCode::not_found,
-                seen == 0
-                    ? "the path never comes there" + where_lost(*outcome)
-                    : fmt::format("number {} was asked for, and there {}{}", spec.count,
-                                  seen == 1 ? "is only one" : fmt::format("are only {}", seen),
-                                  where_lost(*outcome)));
+    const std::string where = where_lost(*outcome) + also_inlined(session, spec);
+    return fail(
+        ErrorCode::not_found,
+        seen == 0
+            ? "the path never comes there" + where
+            : fmt::format("number {} was asked for, and there {}{}", spec.count,
+                          seen == 1 ? "is only one" : fmt::format("are only {}", seen), where));
   }
   return *found;
 }

@@ -10,6 +10,7 @@
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/output.h"
+#include "hodo/view/text.h"
 
 namespace hodo::cli {
 namespace {
@@ -76,6 +77,7 @@ int run(const ShowOptions& options) {
       view::SceneView what(session, found->scene, options.input.around);
       what.others = std::move(found->others);
       out.write(view::scene_text(what, view::style_for(STDOUT_FILENO, options.reading.color)));
+      if (!found->unknown.empty()) out.write("\n" + view::printable(found->unknown) + "\n");
     }
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     return Shown{.losses = std::move(found->scene.losses), .tell = !options.reading.json};

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hodo/analyze/function_name.h"
 #include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
@@ -108,7 +109,12 @@ Result<FoundScene> scene_of(session::Session& session, const SceneInput& input,
   ask::add_losses(scene->losses, losses);
   auto elsewhere = others(session, *scene, how);
   if (!elsewhere) return std::unexpected(elsewhere.error());
-  return FoundScene{std::move(*scene), std::move(*elsewhere)};
+  FoundScene out{.scene = std::move(*scene), .others = std::move(*elsewhere), .unknown = {}};
+  const auto spec = ask::parse_moment(input.moment);
+  if (spec && spec->kind == ask::MomentSpec::Kind::call) {
+    out.unknown = analyze::unknown_inlined(session.names());
+  }
+  return out;
 }
 
 nlohmann::ordered_json scene_json(session::Session& session, const FoundScene& found,
@@ -116,6 +122,7 @@ nlohmann::ordered_json scene_json(session::Session& session, const FoundScene& f
   view::SceneView what(session, found.scene, around);
   what.others = found.others;
   auto out = view::scene_json(what);
+  if (!found.unknown.empty()) out["unknown"] = found.unknown;
   out["losses"] = view::losses_json(found.scene.losses, session.clock());
   view::add_growing(out, session);
   return out;

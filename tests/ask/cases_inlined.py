@@ -74,6 +74,12 @@ def case_called_and_inlined_split_off(case):
         listed = case.json("list", "halves", data)
         check(listed["count"] == 1 and listed["unknown"].endswith(hint), listed)
         check(hint in case.hodo("list", "halves", data).stdout, "text")
+    check(case.json("show", "call:halves", data)["unknown"].endswith(hint), "show --json")
+    check(hint in case.hodo("show", "call:halves", data).stdout, "show")
+    check("unknown" not in case.json("show", "return:halves", data), "what was inlined has no return")
+    for words in (("show", "call:halves#2"), ("branches", "--call", "halves#2"), ("branches", "--from", "call:halves#2")):
+        told = case.hodo(*words, data, status=2).stderr
+        check("there is only one" in told and hint in told, f"{words}: {told}")
     with open(program + ".dwp", "wb") as package:
         package.write(b"no package")
     told = case.hodo("list", "halves", data).stdout
@@ -82,6 +88,7 @@ def case_called_and_inlined_split_off(case):
     os.rename(case.path(split) + ".away", case.path(split))
     listed = case.json("list", "halves", data)
     check(listed["count"] == 2 and "unknown" not in listed, listed)
+    check("unknown" not in case.json("show", "call:halves#2", data), "show of the second")
 
 
 IN_NAMESPACES = r"""

@@ -113,6 +113,8 @@ Json scene_result() {
        {"after", list(any(), "branches that follow")},
        {"steps", any("moments where single steps lead, back and forward")},
        {"other_threads", list(any(), "where the process's other threads were")},
+       {"unknown", string("of calls that were inlined, where one was counted to: what is missing "
+                          "to know them")},
        {"losses", losses()}},
       {"moment", "calls", "before", "after", "steps", "losses"});
 }

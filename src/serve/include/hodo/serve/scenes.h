@@ -23,6 +23,8 @@ struct SceneInput {
 struct FoundScene {
   ask::Scene scene;
   std::vector<ask::MomentInTime> others;  // where the process's other threads were
+  // Of a call that was counted to: what is missing to know all of them, or empty.
+  std::string unknown;
 };
 
 // "FILE:LINE", "0x401136", "SYMBOL+0x10" or a function.
