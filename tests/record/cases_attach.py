@@ -235,6 +235,18 @@ def a_process_that_is_frozen(box):
         os.rmdir(group)
 
 
+def memory_of_two_processes(box):
+    """Where a child stays in it, it is refused, and both go on; where one is there for a moment, as in vfork, not."""
+    process = _started(box, [box.own("shares_memory")])
+    _refused(box, str(process.pid), "shares its memory", "remedy", status=126)
+    equal(process.communicate("end\n", timeout=60)[0], "all as ever\n", "it")
+    process = _started(box, [box.own("shares_memory"), "moment"])
+    recorder = _attached(box, process)
+    equal(process.communicate("end\n", timeout=60)[0], "all as ever\n", "it, attached to")
+    _end(recorder)
+    box.stats(COMPLETE)
+
+
 def refusals(box):
     """Each names the rule, and what to do."""
     process = _started(box, [box.own("attached")])
