@@ -88,7 +88,7 @@ class Releasing {
       sent.eflags = 0x202;
       set_registers(tid, sent);
       thread.state = State::gives;
-    } else if (stands_before_call(tid, *registers)) {
+    } else if (blocks_trap(*mask) || stands_before_call(tid, *registers)) {
       thread.state = State::walks;
     } else {
       siginfo_t info{};
@@ -100,6 +100,10 @@ class Releasing {
     }
     return ptrace(PTRACE_CONT, tid, nullptr, nullptr) == 0;
   }
+
+  // In the engine, for a moment: a signal would wait, and the kernel keeps one of a number. Another
+  // SIGTRAP may be the program's, which the thread is about to give back.
+  static bool blocks_trap(std::uint64_t mask) { return (mask >> (SIGTRAP - 1) & 1) != 0; }
 
   // It has not got back yet to the call that attaching to it has interrupted, and of which the
   // kernel knows how far it had come: rt_sigreturn would make it forget that.
