@@ -1,12 +1,12 @@
 #include "history.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "behind_data.h"
 #include "bindings.h"
+#include "changed_text.h"
 #include "copied_stack.h"
 #include "handler_entry.h"
 #include "hodo/isa/disasm.h"
@@ -275,16 +275,12 @@ void History::tell_breakpoint(const Step& step, std::uint64_t at) {
   if (!wants_texts_) return;
   const End end = locator_.end(step.context.space, at, step.branch.time);
   if (!end.known()) return;
-  const text::Function* const function = end.module->function(end.vaddr);
-  const std::string insn = isa::disassemble(end.module->bytes(end.vaddr), at, end.module->mode());
-  reports_.add(step, RuleId::text_changed,
-               {.reason = fmt::format("at {:#x} ran 'int3' where the file has '{}', and the thread "
-                                      "was led elsewhere",
-                                      at, insn),
-                .cause = fmt::format("{}+{:#x}", end.path,
-                                     function == nullptr ? end.vaddr : function->begin),
-                .facts = {{.what = "file has", .address = at, .text = insn},
-                          {.what = "what ran", .address = at, .text = "int3"}}});
+  const isa::Mode mode = end.module->mode();
+  const std::array ran = {kBreakpoint};
+  Verdict verdict = changed_text(end, at, isa::disassemble(ran, at, mode),
+                                 isa::disassemble(end.module->bytes(end.vaddr), at, mode));
+  verdict.reason += ", and the thread was led elsewhere";
+  reports_.add(step, RuleId::text_changed, std::move(verdict));
 }
 
 void History::follow_return(const Step& step, PathFacts facts) {

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "behind_data.h"
+#include "changed_text.h"
 #include "edge_rules.h"
 #include "hodo/base/page.h"
 #include "hodo/isa/disasm.h"
@@ -213,13 +215,7 @@ class TextChanged final : public EdgeRule {
     const auto text = [&](std::span<const std::uint8_t> bytes) {
       return isa::disassemble(bytes.subspan(start), address, mode);
     };
-    const text::Function* function = end.module->function(end.vaddr);
-    const std::uint64_t place = function == nullptr ? part.begin + start : function->begin;
-    return Verdict{.reason = fmt::format("at {:#x} ran '{}' where the file has '{}'", address,
-                                         text(ran), text(file)),
-                   .cause = fmt::format("{}+{:#x}", end.path, place),
-                   .facts = {{.what = "file has", .address = address, .text = text(file)},
-                             {.what = "what ran", .address = address, .text = text(ran)}}};
+    return changed_text(end, address, text(ran), text(file));
   }
 
   // The file's bytes, with what the dynamic linker writes into the text of some files. What it
@@ -294,6 +290,17 @@ class TextChanged final : public EdgeRule {
 };
 
 }  // namespace
+
+Verdict changed_text(const End& end, std::uint64_t address, std::string_view ran,
+                     std::string_view file) {
+  const text::Function* const function = end.module->function(end.vaddr);
+  const std::uint64_t place =
+      function == nullptr ? end.vaddr + (address - end.address) : function->begin;
+  return {.reason = fmt::format("at {:#x} ran '{}' where the file has '{}'", address, ran, file),
+          .cause = fmt::format("{}+{:#x}", end.path, place),
+          .facts = {{.what = "file has", .address = address, .text = std::string(file)},
+                    {.what = "what ran", .address = address, .text = std::string(ran)}}};
+}
 
 std::unique_ptr<EdgeRule> make_text_source() { return std::make_unique<TextSource>(); }
 std::unique_ptr<EdgeRule> make_text_target() { return std::make_unique<TextTarget>(); }
