@@ -189,7 +189,7 @@ void Lives::keep(std::uint32_t index) {
   State& state = process(code.pid);
   // What was changed in a file's mapping, or copied because the file is out of reach, keeps its
   // place in the file: that is where its names are.
-  if (const Mapping* below = covering(state, mapping); below != nullptr && below->file != kNone) {
+  if (const Mapping* below = file_below(state, mapping)) {
     mapping.file = below->file;
     mapping.shared = below->shared;
     mapping.file_offset = below->file_offset + (mapping.address - below->address);
@@ -198,11 +198,21 @@ void Lives::keep(std::uint32_t index) {
   add(state, mapping);
 }
 
-const Mapping* Lives::covering(const State& state, const Mapping& mapping) {
-  const auto after = state.live.upper_bound(mapping.address);
-  if (after == state.live.begin()) return nullptr;
-  const Mapping& found = state.process.mappings[std::prev(after)->second];
-  return last_of(found) >= last_of(mapping) ? &found : nullptr;
+const Mapping* Lives::file_below(const State& state, const Mapping& mapping) {
+  auto at = state.live.upper_bound(mapping.address);
+  if (at == state.live.begin()) return nullptr;
+  --at;
+  const Mapping& first = state.process.mappings[at->second];
+  if (first.file == kNone) return nullptr;
+  for (const Mapping* part = &first; last_of(*part) < last_of(mapping);) {
+    const std::uint64_t next = last_of(*part) + 1;
+    if (++at == state.live.end() || at->first != next) return nullptr;
+    part = &state.process.mappings[at->second];
+    const bool goes_on =
+        part->file == first.file && part->file_offset - first.file_offset == next - first.address;
+    if (!goes_on) return nullptr;
+  }
+  return &first;
 }
 
 void Lives::finish(std::vector<Process>& processes, std::vector<Thread>& threads,

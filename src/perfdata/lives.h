@@ -47,8 +47,9 @@ class Lives {
   void end_all(State& state, std::uint64_t time);
   void add(State& state, const Mapping& mapping);
   void evict(State& state, std::uint64_t first, std::uint64_t last, std::uint64_t time);
-  // The live mapping that all of `mapping` lies in; null if there is none.
-  static const Mapping* covering(const State& state, const Mapping& mapping);
+  // Where in a file all of `mapping` lies by the live mappings, of which it may cover several, as
+  // that file's or what was kept of it; null if in none. The first of them.
+  static const Mapping* file_below(const State& state, const Mapping& mapping);
   bool shows_kept_code(std::int32_t pid, const Mapping& mapping) const;
 
   const std::vector<KeptCode>& kept_;

@@ -204,6 +204,20 @@ TEST(Model, KeptCodeHasItsPlaceInTheFileThatItLiesOver) {
   EXPECT_EQ(kept(1).file, kNone);  // one byte lies behind the mapping's end
 }
 
+TEST(Model, KeptCodeHasItsPlaceOverWhatWasKeptOfTheFileBefore) {
+  const Loaded in(join(mmap_record(1, 1000, 100, 4000, "/bin/x", 10),
+                       mmap_record(1, 1100, 100, 4000, "/bin/x", 10),
+                       poke_record(1, 1010, {1, 2}, 20), poke_record(1, 1008, {1, 2, 3, 4, 5}, 21),
+                       poke_record(1, 1098, {1, 2, 3, 4, 5}, 22)));
+  const auto& mappings = in.session.process_at(1, 0)->mappings;
+  const auto kept = [&](std::uint32_t i) {
+    return *std::ranges::find(mappings, i, &Mapping::kept);
+  };
+  EXPECT_EQ(kept(1).file, mappings[0].file);
+  EXPECT_EQ(kept(1).file_offset, 4008u);
+  EXPECT_EQ(kept(2).file, kNone);  // half of it at another place in the file
+}
+
 TEST(Model, AFileMappedAtTheOffsetOfKeptCodeIsStillAFile) {
   const Bytes poke = poke_record(1, 1000, {1, 2, 3, 4}, 10);
   const Loaded in(join(poke, mmap_record(1, 8000, 4, kDataAt + 20, "/lib/x", 10)));
