@@ -164,6 +164,12 @@ bool let_go_of_files(std::uint64_t device) {
   return ask_recorder(hello);
 }
 
+bool is_page_of_file_to_recorder(std::uint64_t address) {
+  relay::Hello hello = own_hello(relay::Start::page);
+  hello.address = address;
+  return ask_recorder(hello);
+}
+
 void have_files_held() { ask_recorder(own_hello(relay::Start::unnames)); }
 
 void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }

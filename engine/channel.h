@@ -21,6 +21,9 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
 // chroot goes to, the recorder opens it.
 long open_mappings();
 
+// Whether the recorder finds that what is in memory at `address` is a page of its file still.
+bool is_page_of_file_to_recorder(std::uint64_t address);
+
 // Asks the recorder to hold no file of this file system (st_dev) open any longer, and waits until
 // it does not.
 bool let_go_of_files(std::uint64_t device);

@@ -10,6 +10,7 @@
 
 #include "channel.h"
 #include "hodo/base/page.h"
+#include "hodo/relay/pagemap.h"
 #include "memory.h"
 #include "own_files.h"
 #include "sys.h"
@@ -267,21 +268,19 @@ void visit_files(FileVisitor visit, void* owner) {
 }
 
 bool is_page_of_file(std::uint64_t address) {
-  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
-  constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61;
   // In memory, or it would say nothing.
   static_cast<void>(*reinterpret_cast<const volatile std::uint8_t*>(address));
   std::uint64_t entry = 0;
-  with_descriptor([&] {
+  const long opened = with_descriptor([&] {
     const long file =
         raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/pagemap"),
                     O_RDONLY | O_CLOEXEC);
     if (failed(file)) return file;
     raw_syscall(SYS_pread64, file, reinterpret_cast<long>(&entry), sizeof(entry),
-                static_cast<long>(address / kPage * sizeof(entry)));
+                static_cast<long>(relay::pagemap_offset(address)));
     return raw_syscall(SYS_close, file);
   });
-  return (entry & kPresent) != 0 && (entry & kOfFile) != 0;
+  return failed(opened) ? is_page_of_file_to_recorder(address) : relay::is_page_of_file(entry);
 }
 
 void note_mapped(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot, bool shared,

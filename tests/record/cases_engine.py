@@ -478,6 +478,45 @@ def in_a_root_without_proc(box):
     done = box.record(["/usr/sbin/chroot", root, "/hello"])
     equal(done.stdout, b"hello\n", "output")
     box.stats(COMPLETE)
+    equal(pieces_of_code(box.data), 0, "pieces of code that lie in files")
+
+
+def pieces_of_code(path):
+    """How many PERF_RECORD_TEXT_POKE a recording has."""
+    kTextPoke, kAuxtrace = 20, 71
+    data = open(path, "rb").read()
+    at, size = struct.unpack_from("<QQ", data, 40)
+    end, found = at + size, 0
+    while at < end:
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        found += kind == kTextPoke
+        at += size + (struct.unpack_from("<Q", data, at + 8)[0] if kind == kAuxtrace else 0)
+    return found
+
+
+def in_a_root_by_pivot_root(box):
+    """Where this one's files have the names of others, which the recording keeps."""
+    if os.geteuid() != 0:
+        raise Skip("only root can change its root")
+    root = box.path("root")
+    program = box.program("hello")
+    wanted = re.findall(r"(/\S+) \(0x", box.run(["ldd", program]).stdout.decode())
+    for path in wanted:
+        os.makedirs(root + os.path.dirname(path), exist_ok=True)
+        with open(path, "rb") as file:
+            bytes_there = bytearray(file.read())
+        note = bytes_there.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0")
+        bytes_there[note + 16] ^= 0xFF  # another build-id
+        with open(root + path, "wb") as file:
+            file.write(bytes_there)
+        os.chmod(root + path, 0o755)
+    shutil.copy(program, os.path.join(root, "hello"))
+    os.mkdir(os.path.join(root, "old"))
+    script = f"mount --bind {root} {root} && cd {root} && pivot_root . old && exec /hello"
+    done = box.record(["unshare", "-m", "sh", "-c", script])
+    equal(done.stdout, b"hello\n", "output")
+    box.read("check", COMPLETE)
+    check(pieces_of_code(box.data) < 60, "what is kept of three files is in pieces of 60 KB")
 
 
 def bytes_that_ran(table):

@@ -12,6 +12,7 @@
 
 #include "hodo/relay/clock.h"
 #include "hodo/relay/descriptor_message.h"
+#include "hodo/relay/pagemap.h"
 
 namespace hodo::capture {
 namespace {
@@ -203,6 +204,17 @@ void NewChannel::answer_with_mappings() const {
   const std::string path = "/proc/" + std::to_string(sender) + "/maps";
   const Fd maps(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (maps) send_descriptor(socket.get(), maps.get());
+}
+
+// The file itself is not handed over: who opens it as root may read more of it.
+void NewChannel::answer_of_page() const {
+  if (sender == 0) return;
+  const std::string path = "/proc/" + std::to_string(sender) + "/pagemap";
+  const Fd pages(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::uint64_t entry = 0;
+  const auto at = static_cast<off_t>(relay::pagemap_offset(hello.address));
+  const ssize_t got = pread(pages.get(), &entry, sizeof(entry), at);
+  if (got == sizeof(entry) && relay::is_page_of_file(entry)) say_done();
 }
 
 }  // namespace hodo::capture

@@ -26,6 +26,8 @@ struct NewChannel {
   void say_done() const;
   // To Start::mappings: those of the process that sent this, if it can be told which that is.
   void answer_with_mappings() const;
+  // To Start::page.
+  void answer_of_page() const;
 };
 
 // The connections to a recording's socket, whose name everybody can read in /proc/net/unix. Other

@@ -21,13 +21,7 @@ bool is_there(const std::string& path, dev_t device, ino_t inode) {
   return stat(path.c_str(), &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-// Invalid: it is no regular file, or is not to be had. Nothing else is opened.
-Fd open_file(const std::string& path) {
-  const Fd place(open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat st{};
-  if (!place || fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
-  return Fd(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
-}
+Fd place_of(const std::string& path) { return Fd(open(path.c_str(), O_PATH | O_CLOEXEC)); }
 
 }  // namespace
 
@@ -35,13 +29,15 @@ void HeldFiles::hold_program(pid_t pid) {
   const std::string link = fmt::format("/proc/{}/exe", pid);
   std::array<char, PATH_MAX> path{};
   const ssize_t length = readlink(link.c_str(), path.data(), path.size());
-  if (length > 0) hold(link, std::string(path.data(), static_cast<std::size_t>(length)));
+  if (length > 0) hold(place_of(link), std::string(path.data(), static_cast<std::size_t>(length)));
 }
 
-void HeldFiles::hold(const std::string& from, std::string path) {
-  Fd file = open_file(from);
+// Nothing but regular files is opened.
+void HeldFiles::hold(const Fd& place, std::string path) {
   struct stat st{};
-  if (!file || fstat(file.get(), &st) != 0 || files_.size() >= kMostFiles) return;
+  if (!place || fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
+  Fd file(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || files_.size() >= kMostFiles) return;
   files_.try_emplace({st.st_dev, st.st_ino, std::move(path)}, std::move(file),
                      std::vector<Mapped>());
 }
@@ -54,22 +50,22 @@ HeldFiles::Held* HeldFiles::find(const perfdata::Mmap& mapping) {
   return found == files_.end() ? nullptr : &found->second;
 }
 
-// By its path; by the way through the process, which may see another file system than hodo; by the
-// mapping itself, of a file that is gone already.
-HeldFiles::Held* HeldFiles::hold_mapped(const perfdata::Mmap& mapping, pid_t pid) {
+// By its path; as its process sees it; by the mapping itself, of a file that is gone already.
+HeldFiles::Held* HeldFiles::hold_mapped(const perfdata::Mmap& mapping, pid_t pid,
+                                        const ProcessRoot& root) {
   const std::string path(mapping.path);
-  const std::string ways[] = {path, fmt::format("/proc/{}/root{}", pid, path),
-                              fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.address,
-                                          mapping.address + mapping.size)};
-  for (const std::string& way : ways) {
-    hold(way, path);
-    if (Held* held = find(mapping)) return held;
-  }
-  return nullptr;
+  hold(place_of(path), path);
+  if (Held* held = find(mapping)) return held;
+  hold(root.find(path), path);
+  if (Held* held = find(mapping)) return held;
+  hold(place_of(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.address,
+                            mapping.address + mapping.size)),
+       path);
+  return find(mapping);
 }
 
 Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp,
-                       perfdata::Writer& writer, Rounds& rounds) {
+                       const ProcessRoot& root, perfdata::Writer& writer, Rounds& rounds) {
   if ((mapping.prot & PROT_EXEC) == 0 || mapping.inode == 0) return {};
   if (!mapping.path.starts_with('/') || mapping.path.starts_with("//")) return {};
   Held* held = find(mapping);
@@ -77,7 +73,7 @@ Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& sta
     if (files_.size() >= kMostFiles) {
       if (const auto status = keep_missing(writer, rounds); !status) return status;
     }
-    held = hold_mapped(mapping, stamp.pid);
+    held = hold_mapped(mapping, stamp.pid, root);
     if (held == nullptr) return {};
   }
   held->mappings.push_back({stamp, mapping.address, mapping.size, mapping.file_offset});
@@ -96,7 +92,11 @@ void HeldFiles::sent(std::uint64_t address, const perfdata::Stamp& stamp) {
 
 std::string HeldFiles::way_to(const perfdata::Mmap& mapping) {
   const Held* held = find(mapping);
-  return held == nullptr ? std::string(mapping.path) : way_to(*held);
+  if (held != nullptr) return way_to(*held);
+  struct stat st{};
+  std::string path(mapping.path);
+  const bool there = stat(path.c_str(), &st) == 0;
+  return there && (mapping.inode == 0 || st.st_ino == mapping.inode) ? path : std::string();
 }
 
 std::string HeldFiles::way_to(const Held& held) {

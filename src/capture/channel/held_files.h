@@ -14,6 +14,7 @@
 
 #include "hodo/capture/fd.h"
 #include "hodo/perfdata/writer.h"
+#include "process_root.h"
 #include "rounds.h"
 
 namespace hodo::capture {
@@ -30,13 +31,14 @@ class HeldFiles {
   void hold_program(pid_t pid);
   // A mapping of code: its file is held from now on, and its code kept if need be. May write what
   // is gone by now to make room.
-  Status note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp, perfdata::Writer& writer,
-              Rounds& rounds);
+  Status note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp, const ProcessRoot& root,
+              perfdata::Writer& writer, Rounds& rounds);
   // The process has sent what it has at `address`, of the time of a mapping: so it does with all of
   // one of a file that was gone already, which may have been written to since (code that was made
   // in a private mapping of memfd_create()).
   void sent(std::uint64_t address, const perfdata::Stamp& stamp);
-  // Where the very file that is mapped can be opened, at best its path.
+  // Where the very file that is mapped can be opened: its path where nothing tells whether it is
+  // another one that lies there. Empty: nowhere.
   std::string way_to(const perfdata::Mmap& mapping);
   // Of this file system none is held any longer; what was mapped of them is written, since they may
   // be out of reach from now on. The errors of Writer::code().
@@ -63,8 +65,8 @@ class HeldFiles {
 
   Held* find(const perfdata::Mmap& mapping);
   static std::string way_to(const Held& held);
-  Held* hold_mapped(const perfdata::Mmap& mapping, pid_t pid);
-  void hold(const std::string& from, std::string path);
+  Held* hold_mapped(const perfdata::Mmap& mapping, pid_t pid, const ProcessRoot& root);
+  void hold(const Fd& place, std::string path);
   Status keep(const Identity& identity, const Held& held, perfdata::Writer& writer, Rounds& rounds);
   void keep_whole(const Identity& identity, const Held& held, perfdata::Writer& writer);
 

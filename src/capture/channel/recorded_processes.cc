@@ -1,7 +1,6 @@
 #include "recorded_processes.h"
 
 #include <fmt/format.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -53,13 +52,6 @@ std::string_view name_of(const std::array<char, 16>& comm) {
   return {comm.data(), strnlen(comm.data(), comm.size())};
 }
 
-std::string root_of(pid_t pid) {
-  std::array<char, PATH_MAX> root{};
-  const std::string link = fmt::format("/proc/{}/root", pid);
-  const ssize_t n = readlink(link.c_str(), root.data(), root.size() - 1);
-  return n > 1 ? std::string(root.data(), static_cast<std::size_t>(n)) : std::string();
-}
-
 bool RecordedProcesses::lives(std::int32_t pid) const {
   const auto found = processes_.find(pid);
   return found != processes_.end() && !found->second.gone;
@@ -83,7 +75,7 @@ void RecordedProcesses::join(const relay::Hello& hello) {
     process.gone = !process.pidfd && errno == ESRCH;
   }
   process.name = name_of(hello.comm);
-  process.root = root_of(hello.pid);  // while it is sure to be there
+  process.root.look(hello.pid);  // while it is sure to be there
   ++process.channels;
 }
 
@@ -125,6 +117,10 @@ void RecordedProcesses::look() {
     pollfd p{.fd = process.pidfd.get(), .events = POLLIN, .revents = 0};
     process.gone = poll(&p, 1, 0) > 0;
   }
+}
+
+void RecordedProcesses::let_go(dev_t device) {
+  for (auto& [pid, process] : processes_) process.root.let_go(device);
 }
 
 void RecordedProcesses::kill() {

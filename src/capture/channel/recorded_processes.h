@@ -13,18 +13,17 @@
 #include "hodo/capture/options.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/protocol.h"
+#include "process_root.h"
 
 namespace hodo::capture {
 
 // A program's name as perf expects it, from bytes that it could have chosen.
 std::string_view name_of(const std::array<char, 16>& comm);
-// Where a process has its root (chroot); empty: where all have it, or the process is gone.
-std::string root_of(pid_t pid);
 
 struct RecordedProcess {
   Fd pidfd;
   std::string name = {};
-  std::string root = {};  // of its files, where it has one of its own
+  ProcessRoot root = {};
   unsigned channels = 0;
   bool gone = false;
   // It may end otherwise without another word: it was about to execute another program, its last
@@ -51,6 +50,8 @@ class RecordedProcesses {
   std::optional<std::string> leave(std::int32_t pid, const relay::ChannelReader& reader);
   // Looks who has ended.
   void look();
+  // A file system is about to go away: the root of none is held there.
+  void let_go(dev_t device);
   void kill();
 
   // "NAME (process PID)" of those that live.

@@ -72,6 +72,7 @@ void ThreadChannels::accept(int listening_socket) {
   listening_ = listening_socket;
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     if (asked.hello.start == relay::Start::mappings) return asked.answer_with_mappings();
+    if (asked.hello.start == relay::Start::page) return asked.answer_of_page();
     if (asked.hello.start == relay::Start::unmounts) return let_go_of_files(asked);
     if (asked.hello.start == relay::Start::unnames) return hold_files(asked);
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
@@ -108,6 +109,7 @@ void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
 // reach.
 void ThreadChannels::let_go_of_files(const NewChannel& asked) {
   drain(true);
+  processes_.let_go(asked.hello.device);
   if (!file_error_) keep(sideband_.let_go(asked.hello.device));
   asked.say_done();
 }

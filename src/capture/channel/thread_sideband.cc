@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "hodo/image/elf.h"
-#include "recorded_processes.h"
 
 namespace hodo::capture {
 namespace {
@@ -19,11 +18,11 @@ bool is_file_at(const std::string& path, const relay::MapRecord& map) {
 
 // A process with another root says what it sees.
 std::string as_seen_here(std::string path, const relay::MapRecord& map, std::int32_t pid,
-                         std::string& root) {
+                         ProcessRoot& root) {
   if (map.inode == 0 || is_file_at(path, map)) return path;
-  if (std::string now = root_of(pid); !now.empty()) root = std::move(now);
-  if (root.empty()) return path;
-  std::string whole = root + path;
+  root.look(pid);
+  if (root.path().empty()) return path;
+  std::string whole = root.path() + path;
   return is_file_at(whole, map) ? whole : path;
 }
 
@@ -73,7 +72,7 @@ Status ThreadSideband::write_fork(std::int32_t parent_pid, std::int32_t parent_t
 }
 
 Status ThreadSideband::write(const relay::Record& record, std::int32_t pid, std::int32_t tid,
-                             std::string& root) {
+                             ProcessRoot& root) {
   const perfdata::Stamp stamp{.pid = pid, .tid = tid, .time = rounds_.time_of(record.header.time)};
   switch (record.header.type) {
     case relay::RecordType::map:
@@ -95,7 +94,7 @@ Status ThreadSideband::write(const relay::Record& record, std::int32_t pid, std:
 }
 
 Status ThreadSideband::write_map(const relay::Record& record, const perfdata::Stamp& stamp,
-                                 std::string& root) {
+                                 ProcessRoot& root) {
   const auto map = relay::fixed_part<relay::MapRecord>(record);
   std::string path(relay::text_of(record));
   const bool is_file = path.starts_with('/') && !path.starts_with("//");
@@ -114,20 +113,27 @@ Status ThreadSideband::write_map(const relay::Record& record, const perfdata::St
       .min = map.minor,
       .inode = map.inode};
   mmap.data = (mmap.prot & PROT_EXEC) == 0;
-  if (const auto status = held_files_.note(mmap, stamp, writer_, rounds_); !status) return status;
+  if (const auto status = held_files_.note(mmap, stamp, root, writer_, rounds_); !status) {
+    return status;
+  }
   add_build_id(mmap, is_file);
   return writer_.mmap(mmap, stamp);
 }
 
 void ThreadSideband::add_build_id(perfdata::Mmap& mmap, bool is_file) {
-  const auto [id, fresh] = build_ids_.try_emplace({std::string(mmap.path), mmap.inode});
-  if (fresh && is_file) {
-    if (auto elf = image::read_elf_file(held_files_.way_to(mmap))) {
-      id->second = std::move(elf->build_id);
-    }
+  if (!is_file) return;
+  const std::pair key(std::string(mmap.path), mmap.inode);
+  auto known = build_ids_.find(key);
+  if (known == build_ids_.end()) {
+    const std::string way = held_files_.way_to(mmap);
+    if (way.empty()) return;
+    auto elf = image::read_elf_file(way);
+    known =
+        build_ids_.emplace(key, elf ? std::move(elf->build_id) : std::vector<std::uint8_t>()).first;
   }
-  mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id->second.size(), 20));
-  std::copy_n(id->second.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
+  const std::vector<std::uint8_t>& id = known->second;
+  mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id.size(), 20));
+  std::copy_n(id.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
 }
 
 }  // namespace hodo::capture

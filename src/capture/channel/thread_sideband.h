@@ -13,6 +13,7 @@
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/protocol.h"
+#include "process_root.h"
 #include "rounds.h"
 
 namespace hodo::capture {
@@ -26,9 +27,9 @@ class ThreadSideband {
   Status announce(const relay::Hello& hello);
   // Its process has executed a program while it was not recorded.
   Status announce_executed(const relay::Hello& hello);
-  // A record of what a thread does; of others nothing is written. `root` is where its process
-  // has its own, if it has, and may be found anew.
-  Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, std::string& root);
+  // A record of what a thread does; of others nothing is written. `root` is its process's, and
+  // may be found anew.
+  Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, ProcessRoot& root);
   // A file system is about to go away: nothing of it is held open any longer.
   Status let_go(dev_t device) { return held_files_.let_go(device, writer_, rounds_); }
   // Keeps the code of files that are gone by now. The last thing that is written.
@@ -37,7 +38,7 @@ class ThreadSideband {
  private:
   Status announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp);
   Status write_fork(std::int32_t parent_pid, std::int32_t parent_tid, const perfdata::Stamp& stamp);
-  Status write_map(const relay::Record& record, const perfdata::Stamp& stamp, std::string& root);
+  Status write_map(const relay::Record& record, const perfdata::Stamp& stamp, ProcessRoot& root);
   void add_build_id(perfdata::Mmap& mmap, bool is_file);
 
   perfdata::Writer& writer_;

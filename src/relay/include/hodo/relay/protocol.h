@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 16;
+inline constexpr std::uint32_t kVersion = 17;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -56,6 +56,8 @@ enum class Start : std::uint32_t {
   processor,  // of a virtual machine; tid is its index
   attached,   // a thread that runs already
   mappings,   // asks for its process's /proc/PID/maps in place of a channel: it has no /proc itself
+  page,  // asks whether memory at Hello::address is a page of its file still (/proc/PID/pagemap):
+         // the recorder answers with a byte if it is, else the connection is closed
   unrecorded,  // a thread has been given a channel, and has no memory to map it: nothing comes back
   line,  // the connection stays: further ones come on it, each an end of a pair (SCM_RIGHTS) with a
          // byte
@@ -95,9 +97,10 @@ struct Hello {
   std::uint32_t bits = 64;  // of the program: 64 or 32
   std::uint64_t time = 0;   // CLOCK_MONOTONIC, ns
   std::array<char, 16> comm{};
-  Line line;                 // Start::executes: what the program is to go on with
-  std::uint64_t device = 0;  // Start::unmounts: of the file system, st_dev
-  std::int32_t traced = 0;   // Start::traces: a thread; 0: the sender, which is answered before
+  Line line;                  // Start::executes: what the program is to go on with
+  std::uint64_t device = 0;   // Start::unmounts: of the file system, st_dev
+  std::uint64_t address = 0;  // Start::page
+  std::int32_t traced = 0;    // Start::traces: a thread; 0: the sender, which is answered before
   std::uint32_t padding = 0;
 };
 
