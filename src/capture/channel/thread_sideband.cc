@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "hodo/image/elf.h"
+#include "recorded_processes.h"
 
 namespace hodo::capture {
 namespace {
