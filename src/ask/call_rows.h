@@ -33,7 +33,7 @@ struct RowChunk {
 };
 
 // The first number of a head: another one where rows are made, or read, in another way.
-inline constexpr std::uint64_t kRowsVersion = 6;
+inline constexpr std::uint64_t kRowsVersion = 7;
 
 class CallRowsWriter {
  public:

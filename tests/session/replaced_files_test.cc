@@ -115,6 +115,11 @@ TEST(RenamedCode, IsWhatGaveWayToSomethingElse) {
   EXPECT_THAT(renamed({file(0, 0x1000, 0x1000, 5, 6), file(0, 0x1000, 0x1000, 8)}), IsEmpty());
 }
 
+// That was mapped at the same time, and of whose mapping nothing is left.
+TEST(RenamedCode, IsWhatGaveWayToAFileThatWasKept) {
+  EXPECT_THAT(renamed({file(0, 0x1000, 0x1000, 5, 6), kept(1, 0x1000, 0x1000, 8)}), ElementsAre(6));
+}
+
 TEST(RenamedCode, IsWhatGaveWayToNothing) {
   EXPECT_THAT(renamed({file(0, 0x1000, 0x1000, 5, 6), file(1, 0x4000, 0x1000, 5, 7)}),
               ElementsAre(6, 7));

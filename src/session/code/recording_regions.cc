@@ -47,13 +47,7 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   const bool user = address >> 63 == 0;
   out.id = id(space, address, *m);
   out.kept = m->kept != perfdata::kNone;
-  if (out.kept && user) {
-    // What was kept of a file that is out of reach is as old as the mapping and has its place; the
-    // mapping itself was never there, but what was before may be.
-    const perfdata::Mapping* beneath = spaces_.beneath(space, *m, address);
-    const bool same = beneath != nullptr && beneath->file == m->file;
-    if (same || !spaces_.is_of_file(*m)) m = beneath;
-  }
+  if (user) m = spaces_.called_by(space, *m, address);
   if (m == nullptr || !spaces_.is_of_file(*m)) {
     out.generated = where->jit_function(address, time).has_value();
   }

@@ -79,7 +79,10 @@ class Layout {
       if (m.executable) call(m.address, last, called, m);
       return;
     }
-    // As Spaces::beneath().
+    // As Spaces::called_by().
+    if (m.file != perfdata::kNone && names_a_file(files_[m.file].path, m.shared)) {
+      return call(m.address, last, called, m);
+    }
     mapped_.each(m.address, last, [&](std::uint64_t begin, std::uint64_t end, const Mapped* under) {
       if (under == nullptr) return call(begin, end, unknown(), m);
       call(begin, end, under->executable ? under->called : called, m);

@@ -88,7 +88,7 @@ const perfdata::Mapping* Spaces::last_mapped(std::uint32_t index, std::uint64_t 
 
 const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Mapping& mapping,
                                          std::uint64_t address) const {
-  if (mapping.kept == perfdata::kNone || index >= mapped_.size()) return nullptr;
+  if (index >= mapped_.size()) return nullptr;
   const auto find = [address](const Mapped& mapped, std::uint64_t time) {
     const image::Timeline::Value last = mapped.last.find(address, time).value;
     return last < mapped.list.size() ? mapped.list[last] : nullptr;
@@ -97,12 +97,31 @@ const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Ma
   return found != nullptr && found->executable ? found : nullptr;
 }
 
+namespace {
+
+std::uint64_t base_of(const perfdata::Mapping& mapping) {
+  return mapping.address - mapping.file_offset;
+}
+
+}  // namespace
+
+// What was kept of a file that is out of reach is as old as its mapping, which was never there
+// then; what was before may lie beneath.
+const perfdata::Mapping* Spaces::called_by(std::uint32_t index, const perfdata::Mapping& mapping,
+                                           std::uint64_t address) const {
+  if (mapping.kept == perfdata::kNone) return &mapping;
+  const perfdata::Mapping* const found = beneath(index, mapping, address);
+  if (!is_of_file(mapping)) return found;
+  const bool same =
+      found != nullptr && found->file == mapping.file && base_of(*found) == base_of(mapping);
+  return same ? found : &mapping;
+}
+
 Region::Writing Spaces::writing(std::uint32_t index, const perfdata::Mapping& mapping,
                                 std::uint64_t address) const {
   if ((mapping.prot & PROT_WRITE) != 0) return Region::Writing::now;
   const auto same = [&](const perfdata::Mapping& m) {
-    return m.file == mapping.file &&
-           m.address - m.file_offset == mapping.address - mapping.file_offset;
+    return m.file == mapping.file && base_of(m) == base_of(mapping);
   };
   const auto find = [&](const Mapped& mapped, std::uint64_t time) {
     auto m = std::ranges::upper_bound(mapped.list, time, {}, &perfdata::Mapping::from);

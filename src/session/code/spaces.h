@@ -28,15 +28,19 @@ class Spaces {
   Files& files() { return files_; }
   // Whether a mapping is of a file, or of bytes that the recording kept of one.
   bool is_of_file(const perfdata::Mapping& mapping) const;
-  // What bytes that the recording kept lie over in process `index`: a file, or memory by the
-  // kernel's name for it. Null where `mapping` is not of kept bytes, or nothing is known.
-  const perfdata::Mapping* beneath(std::uint32_t index, const perfdata::Mapping& mapping,
-                                   std::uint64_t address) const;
+  // By what `mapping` is called at `address` in process `index`: by itself, or if it is of bytes
+  // that the recording kept, by what they lie over: a file, or memory by the kernel's name for it;
+  // null where nothing is known of that.
+  const perfdata::Mapping* called_by(std::uint32_t index, const perfdata::Mapping& mapping,
+                                     std::uint64_t address) const;
   // What the mappings of the same file at `address`, up to `mapping`, allowed process `index`.
   Region::Writing writing(std::uint32_t index, const perfdata::Mapping& mapping,
                           std::uint64_t address) const;
 
  private:
+  // What was mapped last where bytes were kept.
+  const perfdata::Mapping* beneath(std::uint32_t index, const perfdata::Mapping& mapping,
+                                   std::uint64_t address) const;
   // What find(mapped, time) says of what process `index` had mapped; where that is nothing, and
   // `address` is as old as the process, of what the parent had.
   template <class Find>

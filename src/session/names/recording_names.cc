@@ -39,7 +39,7 @@ Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
       where == nullptr ? nullptr : where->mapping(address, or_last(time));
   if (mapping == nullptr) return {};
   // Code that was changed is called as what it was.
-  if (const auto* file = spaces_.beneath(space, *mapping, address)) mapping = file;
+  if (const auto* by = spaces_.called_by(space, *mapping, address)) mapping = by;
   Object object{.offset = address - mapping->address + mapping->file_offset};
   if (mapping->file != perfdata::kNone) {
     object.path = recording_.files()[mapping->file].path;

@@ -92,7 +92,7 @@ class Index {
   static Result<Index> build(session::Session& session, session::Parts& parts, std::size_t spacing,
                              const session::ProgressFunction& progress, CallStore* calls = nullptr);
   // Of Bytes, whose first number it is: another one where they are made, or read, in another way.
-  static constexpr std::uint64_t kVersion = 14;
+  static constexpr std::uint64_t kVersion = 15;
   // What is kept: where segments begin, and what happens in them.
   struct Bytes {
     std::vector<std::uint8_t> starts;
