@@ -172,6 +172,8 @@ bool is_page_of_file_to_recorder(std::uint64_t address) {
 
 void have_files_held() { ask_recorder(own_hello(relay::Start::unnames)); }
 
+void have_files_copied() { ask_recorder(own_hello(relay::Start::copies)); }
+
 void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }
 
 bool have_let_go(std::int32_t traced) {

@@ -1,6 +1,8 @@
 #include "code_report.h"
 
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -244,6 +246,16 @@ void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) 
   }
 }
 
+// Who serves it may end with the program, too soon for the recorder.
+bool is_served(const Mapping& mapping, std::string_view path) {
+  static char name[4096];
+  if (mapping.major != 0 || path.size() >= sizeof(name)) return false;
+  *std::copy(path.begin(), path.end(), name) = '\0';
+  struct statfs fs{};
+  const long asked = raw_syscall(SYS_statfs, argument(name), argument(&fs));
+  return !failed(asked) && fs.f_type == FUSE_SUPER_MAGIC;
+}
+
 void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, bool written) {
   forget_told(mapping.start, mapping.end);
   filter_mapping(mapping, path);
@@ -260,6 +272,7 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   where.shared = mapping.shared ? 1 : 0;
   const std::uint64_t time = send_mapping(area, where, path);
   told_files[told_file_count++ % std::size(told_files)] = mapping.inode;
+  if (is_served(mapping, path)) have_files_copied();
   if (!path.ends_with(" (deleted)")) return;
   // Of memory it takes the end of the process to lose it.
   const bool memory = path.starts_with("/memfd:");

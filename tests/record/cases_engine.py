@@ -519,6 +519,23 @@ def in_a_root_by_pivot_root(box):
     check(pieces_of_code(box.data) < 60, "what is kept of three files is in pieces of 60 KB")
 
 
+def in_files_that_a_process_serves(box):
+    """Nobody waits for who serves them, which is recorded too, and they are copied before it ends."""
+    folder = box.path("served")
+    os.mkdir(folder)
+    command = [box.own("served"), folder, box.program("hello")]
+    alone = box.run(command)
+    if alone.returncode == 77:
+        raise Skip(alone.stdout.decode().strip())
+    equal(alone.returncode, 0, f"alone: {alone.stdout!r}")
+    done = box.record(command)
+    equal(done.stdout, b"hello\n", "output")
+    box.stats(COMPLETE)
+    box.read("check", COMPLETE)
+    functions = json.loads(box.run([box.hodo, "list", "main", box.data, "--json"]).stdout)["functions"]
+    check(os.path.join(folder, "file") in [one["object"] for one in functions], f"{functions}")
+
+
 def bytes_that_ran(table):
     """Of the basic blocks of `hodo coverage --format drcov2`."""
     at = table.index(b"\n", table.index(b"BB Table: ")) + 1

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,13 +24,44 @@ bool is_there(const std::string& path, dev_t device, ino_t inode) {
 
 Fd place_of(const std::string& path) { return Fd(open(path.c_str(), O_PATH | O_CLOEXEC)); }
 
+// Asks nobody who serves it.
+std::pair<dev_t, ino_t> known_identity(const Fd& place) {
+  struct statx known{};
+  constexpr int kHow = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+  if (!place || statx(place.get(), "", kHow, STATX_INO, &known) != 0) return {};
+  return {makedev(known.stx_dev_major, known.stx_dev_minor), known.stx_ino};
+}
+
+std::string map_files_of(pid_t pid, const perfdata::Mmap& mapping) {
+  return fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.address,
+                     mapping.address + mapping.size);
+}
+
 }  // namespace
 
 void HeldFiles::hold_program(pid_t pid) {
   const std::string link = fmt::format("/proc/{}/exe", pid);
   std::array<char, PATH_MAX> path{};
   const ssize_t length = readlink(link.c_str(), path.data(), path.size());
-  if (length > 0) hold(place_of(link), std::string(path.data(), static_cast<std::size_t>(length)));
+  if (length <= 0) return;
+  std::string name(path.data(), static_cast<std::size_t>(length));
+  Fd place = place_of(link);
+  const auto [device, inode] = known_identity(place);
+  if (!is_served(device, inode, pid)) return hold(place, std::move(name));
+  if (files_.size() >= kMostFiles) return;
+  const auto [at, fresh] = files_.try_emplace({device, inode, std::move(name)});
+  if (!fresh) return;
+  at->second.copy = copies_.make();
+  if (at->second.copy == nullptr) return;
+  copies_.fill(at->second.copy, {.place = std::move(place), .paths = {}, .inode = inode}, 0, 0);
+}
+
+bool HeldFiles::is_served(dev_t device, ino_t inode, pid_t pid) {
+  constexpr std::size_t kMost = 4096;
+  if (served_.size() >= kMost) served_.clear();
+  const auto [at, fresh] = served_.try_emplace({device, inode});
+  if (fresh) at->second = capture::is_served(device, pid);
+  return at->second;
 }
 
 // Nothing but regular files is opened.
@@ -38,8 +70,8 @@ void HeldFiles::hold(const Fd& place, std::string path) {
   if (!place || fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
   Fd file(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || files_.size() >= kMostFiles) return;
-  files_.try_emplace({st.st_dev, st.st_ino, std::move(path)}, std::move(file),
-                     std::vector<Mapped>());
+  const auto [at, fresh] = files_.try_emplace({st.st_dev, st.st_ino, std::move(path)});
+  if (fresh) at->second.file = std::move(file);
 }
 
 // By path and inode: the mapping's device is another one with some file systems (btrfs).
@@ -58,10 +90,17 @@ HeldFiles::Held* HeldFiles::hold_mapped(const perfdata::Mmap& mapping, pid_t pid
   if (Held* held = find(mapping)) return held;
   hold(root.find(path), path);
   if (Held* held = find(mapping)) return held;
-  hold(place_of(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.address,
-                            mapping.address + mapping.size)),
-       path);
+  hold(place_of(map_files_of(pid, mapping)), path);
   return find(mapping);
+}
+
+HeldFiles::Held* HeldFiles::copy_mapped(const perfdata::Mmap& mapping) {
+  auto copy = copies_.make();
+  if (copy == nullptr) return nullptr;
+  const dev_t device = makedev(mapping.maj, mapping.min);
+  Held& held = files_[{device, mapping.inode, std::string(mapping.path)}];
+  held.copy = std::move(copy);
+  return &held;
 }
 
 Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp,
@@ -73,8 +112,18 @@ Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& sta
     if (files_.size() >= kMostFiles) {
       if (const auto status = keep_missing(writer, rounds); !status) return status;
     }
-    held = hold_mapped(mapping, stamp.pid, root);
+    const dev_t device = makedev(mapping.maj, mapping.min);
+    held = is_served(device, mapping.inode, stamp.pid) ? copy_mapped(mapping)
+                                                       : hold_mapped(mapping, stamp.pid, root);
     if (held == nullptr) return {};
+  }
+  if (held->copy != nullptr) {
+    const std::string path(mapping.path);
+    copies_.fill(held->copy,
+                 {.place = place_of(map_files_of(stamp.pid, mapping)),
+                  .paths = {path, fmt::format("/proc/{}/root{}", stamp.pid, path)},
+                  .inode = mapping.inode},
+                 mapping.file_offset, mapping.size);
   }
   held->mappings.push_back({stamp, mapping.address, mapping.size, mapping.file_offset});
   return {};
@@ -92,20 +141,25 @@ void HeldFiles::sent(std::uint64_t address, const perfdata::Stamp& stamp) {
 
 std::string HeldFiles::way_to(const perfdata::Mmap& mapping) {
   const Held* held = find(mapping);
-  if (held != nullptr) return way_to(*held);
+  if (held != nullptr) return held->copy == nullptr ? way_to(*held) : "";
   struct stat st{};
   std::string path(mapping.path);
   const bool there = stat(path.c_str(), &st) == 0;
   return there && (mapping.inode == 0 || st.st_ino == mapping.inode) ? path : std::string();
 }
 
+int HeldFiles::descriptor(const Held& held) {
+  return held.copy == nullptr ? held.file.get() : FileCopies::descriptor(*held.copy);
+}
+
 std::string HeldFiles::way_to(const Held& held) {
-  return fmt::format("/proc/self/fd/{}", held.file.get());
+  return fmt::format("/proc/self/fd/{}", descriptor(held));
 }
 
 Status HeldFiles::let_go(dev_t device, perfdata::Writer& writer, Rounds& rounds) {
+  copies_.wait(kPatience);
   for (auto at = files_.begin(); at != files_.end();) {
-    if (at->first.device != device) {
+    if (at->first.device != device || at->second.copy != nullptr) {
       ++at;
       continue;
     }
@@ -116,9 +170,10 @@ Status HeldFiles::let_go(dev_t device, perfdata::Writer& writer, Rounds& rounds)
 }
 
 Status HeldFiles::keep_missing(perfdata::Writer& writer, Rounds& rounds) {
+  copies_.wait(kPatience);
   for (auto at = files_.begin(); at != files_.end();) {
     const auto& [device, inode, path] = at->first;
-    if (is_there(path, device, inode)) {
+    if (at->second.copy == nullptr && is_there(path, device, inode)) {
       ++at;
       continue;
     }
@@ -153,7 +208,7 @@ Status HeldFiles::keep(const Identity& identity, const Held& held, perfdata::Wri
     for (std::uint64_t done = 0; done < one.size && kept_ < kMostBytes;) {
       const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), one.size - done);
       const ssize_t got =
-          pread(held.file.get(), bytes.data(), wanted, static_cast<off_t>(one.offset + done));
+          pread(descriptor(held), bytes.data(), wanted, static_cast<off_t>(one.offset + done));
       if (got <= 0) break;
       const auto count = static_cast<std::size_t>(got);
       const auto status = writer.code(one.address + done, {bytes.data(), count}, stamp);

@@ -75,6 +75,7 @@ void ThreadChannels::accept(int listening_socket) {
     if (asked.hello.start == relay::Start::page) return asked.answer_of_page();
     if (asked.hello.start == relay::Start::unmounts) return let_go_of_files(asked);
     if (asked.hello.start == relay::Start::unnames) return hold_files(asked);
+    if (asked.hello.start == relay::Start::copies) return copy_files(std::move(asked));
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
@@ -127,6 +128,11 @@ bool ThreadChannels::shares_memory(pid_t pid) const {
 void ThreadChannels::hold_files(const NewChannel& asked) {
   drain(false);
   asked.say_done();
+}
+
+void ThreadChannels::copy_files(NewChannel asked) {
+  drain(false);
+  sideband_.say_copied(std::move(asked.socket));
 }
 
 // A program may delete what another one ran that has ended: files that are mapped are opened first.

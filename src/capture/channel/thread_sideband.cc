@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cstring>
@@ -99,7 +100,11 @@ Status ThreadSideband::write_map(const relay::Record& record, const perfdata::St
   const auto map = relay::fixed_part<relay::MapRecord>(record);
   std::string path(relay::text_of(record));
   const bool is_file = path.starts_with('/') && !path.starts_with("//");
-  if (is_file) path = as_seen_here(std::move(path), map, stamp.pid, root);
+  if (is_file && held_files_.is_served(makedev(map.major, map.minor), map.inode, stamp.pid)) {
+    path = root.path() + path;
+  } else if (is_file) {
+    path = as_seen_here(std::move(path), map, stamp.pid, root);
+  }
   perfdata::Mmap mmap{
       .pid = stamp.pid,
       .tid = stamp.tid,

@@ -65,8 +65,10 @@ enum class Start : std::uint32_t {
              // with a byte
   unnames,  // a file whose code is mapped is about to lose its name: the recorder opens what it has
             // been told of, and answers with a byte
-  dies,     // of a signal that writes a core file; the process's other threads have stopped: the
-         // recorder holds them with ptrace, with the program's registers, and answers with a byte
+  copies,  // a file that another process serves (FUSE) has been mapped: the recorder copies what it
+           // has been told of, and answers with a byte
+  dies,    // of a signal that writes a core file; the process's other threads have stopped: the
+           // recorder holds them with ptrace, with the program's registers, and answers with a byte
   traces,  // is about to trace Hello::traced, or be traced itself: the recorder lets go of that,
            // and answers with a byte; if it cannot, the connection is closed
 };
