@@ -136,11 +136,16 @@ relay::Hello own_hello(relay::Start start) {
   return hello;
 }
 
-// To be answered with a byte. False: it is not.
-static bool ask_recorder(const relay::Hello& hello) {
+// To be answered with a byte. False: it is not, or not in so many seconds (0: however long).
+static bool ask_recorder(const relay::Hello& hello, long patience = 0) {
   return with_descriptor([&] {
            const long connection = connect_recorder();
            if (connection < 0) return connection;
+           const timeval most = {.tv_sec = patience, .tv_usec = 0};
+           if (patience != 0) {
+             raw_syscall(SYS_setsockopt, connection, SOL_SOCKET, SO_RCVTIMEO, argument(&most),
+                         sizeof(most));
+           }
            const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
            char done = 0;
            long got = asked ? -EINTR : 0;
@@ -172,7 +177,10 @@ bool is_page_of_file_to_recorder(std::uint64_t address) {
 
 void have_files_held() { ask_recorder(own_hello(relay::Start::unnames)); }
 
-void have_files_copied() { ask_recorder(own_hello(relay::Start::copies)); }
+void have_files_copied() {
+  constexpr long kPatience = 10;  // who serves them may hang
+  ask_recorder(own_hello(relay::Start::copies), kPatience);
+}
 
 void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }
 

@@ -31,7 +31,8 @@ bool let_go_of_files(std::uint64_t device);
 // Asks the recorder to open the files whose code it was told of, and waits until it has.
 void have_files_held();
 
-// Asks the recorder to copy those that other processes serve, and waits until it has.
+// Asks the recorder to copy those that other processes serve, and waits until it has, or takes too
+// long.
 void have_files_copied();
 
 // Asks the recorder, which may trace this process, to hold its other threads where a core file is
