@@ -24,7 +24,7 @@ bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::
   const std::uint64_t bit = signal_bit(number);
   const bool let_through = (mask & bit) != 0;  // by the mask that a system call has for itself
   if ((area.blocked_faults & bit) == 0 || info.code > 0 || let_through) return false;
-  if (asks_to_leave({.number = number, .info = info})) return false;
+  if (asks_to_leave(number, info)) return false;
   for (ThreadArea::HeldFault& one : area.held_faults) {
     if (one.number != 0 && one.number != number) continue;
     if (one.number == 0) one = {number, info};

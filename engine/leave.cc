@@ -38,7 +38,7 @@ bool comes_by_itself(const WaitingSignal& signal) {
 }
 
 void raise_again(const WaitingSignal& signal) {
-  if (asks_to_leave(signal) || comes_by_itself(signal)) return;
+  if (asks_to_leave(signal.number, signal.info) || comes_by_itself(signal)) return;
   raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
               signal.number, reinterpret_cast<long>(&signal.info));
 }
@@ -54,10 +54,10 @@ void give_back_thread(ThreadArea& area) {
 
 }  // namespace
 
-bool asks_to_leave(const WaitingSignal& signal) {
+bool asks_to_leave(unsigned number, const KernelInfo& info) {
   std::uint64_t value = 0;
-  __builtin_memcpy(&value, signal.info.rest, sizeof(value));  // si_value
-  return signal.number == kTrap && signal.info.code == kQueued && value == relay::kLeaveSignal;
+  __builtin_memcpy(&value, info.rest, sizeof(value));  // si_value
+  return number == kTrap && info.code == kQueued && value == relay::kLeaveSignal;
 }
 
 bool is_leaving() { return __atomic_load_n(&hodo_leaving, __ATOMIC_ACQUIRE) != 0; }

@@ -1,5 +1,6 @@
 // How a program is let go: the reverse of attach.h. Once hodo_leaving is set, the recorder queues a
-// SIGTRAP to each thread. At the next place where a signal can be delivered, the thread gives back
+// SIGTRAP to each thread; one that has begun meanwhile, or is in a child that was forked, goes on
+// until it is held, too. At the next place where a signal can be delivered, the thread gives back
 // what it has, and stops. When all have, one of them gives the program its signals and its code
 // back, and they go on in the program itself. The last one unmaps the engine.
 //
@@ -19,7 +20,7 @@ void write_native_registers(ThreadArea& area);
 
 bool is_leaving();
 // It has no other meaning.
-bool asks_to_leave(const WaitingSignal& signal);
+bool asks_to_leave(unsigned number, const KernelInfo& info);
 // In the handler of `signal`, where it would be delivered. The registers are the program's, area.ip
 // the next instruction, `mask` what the program blocks. `context` is that of the handler.
 [[noreturn]] void leave_here(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,

@@ -159,7 +159,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
     trace_interruption(area, area.ip);
     stop_here(area);
   }
-  if (is_leaving()) {
+  if (area.leaves && is_leaving()) {
     trace_interruption(area, area.ip);
     leave_here(area, signal, mask, context);
   }
@@ -192,7 +192,8 @@ bool waits_already(const ThreadArea& area, const WaitingSignal& signal) {
 }
 
 void remember(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
-  if (area.waits != 0 && asks_to_leave(signal)) return;  // whatever waits is delivered there, too
+  // Whatever waits is delivered there, too.
+  if (area.waits != 0 && asks_to_leave(signal.number, signal.info)) return;
   if (waits_already(area, signal)) return;
   if (area.waits == ThreadArea::kWaiting) die("too many signals wait", signal.number);
   // It may have come while the engine itself blocks all that it can.
@@ -439,6 +440,7 @@ bool was_write_to_code(ThreadArea& area, const KernelInfo& info, Place place,
 void engine_signal(int number, KernelInfo* info, KernelContext* context) {
   ThreadArea& area = current_area();
   const auto signal = static_cast<unsigned>(number);
+  if (asks_to_leave(signal, *info)) area.leaves = true;
   const bool interrupted = has_interrupted(area, *info, *context);
   const Place place = place_of(context->rip);
   const bool raised = is_raised(signal, *info, *context);

@@ -125,6 +125,7 @@ struct ThreadArea {
   bool stopped = false;     // its process ends, and it goes no further
   bool executes = false;    // is in execve
   bool waited_for = false;  // the parent stands still in vfork and gives the memory back
+  bool leaves = false;      // the recorder holds it by ptrace and has asked it to leave
   // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the
   // signals it is to block.
   relay::Start start = relay::Start::image;

@@ -247,6 +247,30 @@ def memory_of_two_processes(box):
     box.stats(COMPLETE)
 
 
+def _again_and_again(box, kind, times):
+    process = _started(box, [box.own("odd_moments"), kind])
+    for _ in range(times):
+        said = _end(_attach(box, str(process.pid), ["--duration", "10ms"]))
+        check("another process traces it" not in said and "could not be let go" not in said, said)
+        _goes_on(process)
+    _ends_as_ever(process)
+
+
+def faults_that_are_not_told_yet(box):
+    """Threads that raise signals all the time: the kernel stops them in front of telling them."""
+    _again_and_again(box, "faults", 15)
+
+
+def children_in_its_memory(box):
+    """In vfork the parent is hardly ever where it can be let go, and what is let go of the child is the parent's."""
+    _again_and_again(box, "spawns", 15)
+
+
+def programs_that_begin(box):
+    """A process that executes one program after the other is let go of between two, or not held at all."""
+    _again_and_again(box, "executes", 15)
+
+
 def refusals(box):
     """Each names the rule, and what to do."""
     process = _started(box, [box.own("attached")])

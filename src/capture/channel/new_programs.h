@@ -21,7 +21,8 @@ class NewPrograms {
   virtual ~NewPrograms() = default;
   // From here on the thread is held at its next exec. `connection` is taken, and closed when it has
   // executed a program, or failed to; without one that is sure to happen. `line`: as the thread has
-  // it. Errors, with the connection left alone: not_permitted, with why in words for the user.
+  // it. Errors, with the connection left alone: not_permitted, with why in words for the user; none
+  // where there is nothing to say.
   virtual Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) = 0;
   // The process dies of a signal in this thread, and its others have stopped: they are held from
   // here on, with the program's registers, for its core file.

@@ -3,10 +3,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/kcmp.h>
 #include <pwd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,11 +12,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <string>
-#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "attachment.h"
 #include "hodo/capture/fd.h"
@@ -113,34 +110,21 @@ Error not_permitted(pid_t pid) {
       "of the container");
 }
 
-// Another process in the same memory; 0: there is none, or the kernel does not tell. Threads of the
-// kernel, and those that have ended, have none, which is the same to it.
-pid_t sharer_of_memory(pid_t pid) {
-  const pid_t living = living_thread(pid);
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
-    const auto other = static_cast<pid_t>(number(entry.path().filename()));
-    if (other <= 0 || other == pid) continue;
-    if (syscall(SYS_kcmp, living, other, KCMP_VM, 0, 0) == 0) return other;
-  }
-  return 0;
-}
-
 // What starts a program by vfork or posix_spawn shares its memory with that for a moment.
 Status check_memory(pid_t pid) {
   constexpr std::chrono::milliseconds kPatience{2000}, kStep{5};
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  pid_t other = sharer_of_memory(pid);
-  while (other != 0 && std::chrono::steady_clock::now() < until) {
+  std::vector<pid_t> others = sharers_of_memory(pid);
+  while (!others.empty() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(kStep);
-    other = sharer_of_memory(pid);
+    others = sharers_of_memory(pid);
   }
-  if (other == 0) return {};
+  if (others.empty()) return {};
   return fail(ErrorCode::unsupported,
               fmt::format("{} shares its memory with {}, which is no thread of it (vfork, or clone "
                           "with CLONE_VM); remedy: start it under hodo record, or try again when "
                           "the other has ended",
-                          named(pid), named(other)));
+                          named(pid), named(others.front())));
 }
 
 Status check_tracer(pid_t pid) {

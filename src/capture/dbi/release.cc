@@ -3,6 +3,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "attachment.h"
 #include "unmapping.h"
@@ -45,12 +48,11 @@ class Releasing {
 
   Status run() {
     do {
-      const int error = held_.hold(pid_, meanwhile_);
+      const int error = hold();
       if (error == ESRCH && threads_.empty()) return {};
       if (error != 0 && error != ESRCH && threads_.empty()) {
-        return fail(ErrorCode::io, fmt::format("process {} could not be let go: {}", pid_,
-                                               error == EBUSY ? "a thread of it does not stop"
-                                                              : std::strerror(error)));
+        return fail(ErrorCode::io,
+                    fmt::format("process {} could not be let go: {}", pid_, why_not_held(error)));
       }
       if (!engine_.is_in(pid_, key_)) {  // it has executed another program
         held_.let_go();
@@ -71,6 +73,52 @@ class Releasing {
  private:
   using State = Leaving::State;
 
+  // Again and again where it cannot be yet: a thread that executes a program may be held for that.
+  int hold() {
+    constexpr std::chrono::seconds kMost{5};
+    const auto deadline = std::chrono::steady_clock::now() + kMost;
+    for (;;) {
+      const int error = hold_once();
+      const bool passes = sharer_ != 0 || (error == EPERM && is_held_here());
+      if (!passes || std::chrono::steady_clock::now() > deadline) return error;
+      constexpr timespec kShortly{.tv_sec = 0, .tv_nsec = 5'000'000};
+      nanosleep(&kShortly, nullptr);
+      if (meanwhile_) meanwhile_();
+    }
+  }
+
+  // Processes in one memory have one engine, of which each would be let go with the first. A child
+  // in vfork is awaited; its parent does not stop before it has left, but beside other children.
+  int hold_once() {
+    sharer_ = 0;
+    std::vector<pid_t> children;
+    if (threads_.empty()) children = sharers_of_memory(pid_);
+    const auto is_other = [this](pid_t pid) { return parent_of(pid) != pid_; };
+    const auto other = std::ranges::find_if(children, is_other);
+    if (other != children.end()) {
+      sharer_ = *other;
+      return EBUSY;
+    }
+    const int error = held_.hold(pid_, meanwhile_);
+    if (error != 0) return error;
+    const auto stays =
+        std::ranges::find_if(children, [this](pid_t pid) { return share_memory(pid_, pid); });
+    if (stays == children.end()) return 0;
+    sharer_ = *stays;
+    held_.let_go();
+    return EBUSY;
+  }
+
+  std::string why_not_held(int error) const {
+    if (sharer_ != 0) return fmt::format("it shares its memory with process {}", sharer_);
+    return error == EBUSY ? "a thread of it does not stop" : std::strerror(error);
+  }
+
+  bool is_held_here() const {
+    return std::ranges::any_of(threads_of(pid_),
+                               [](pid_t tid) { return tracer_of(tid) == getpid(); });
+  }
+
   // On its way, from wherever it stands.
   bool send_off(pid_t tid, Leaving& thread) {
     const auto registers = registers_of(tid);
@@ -88,7 +136,7 @@ class Releasing {
       sent.eflags = 0x202;
       set_registers(tid, sent);
       thread.state = State::gives;
-    } else if (blocks_trap(*mask) || stands_before_call(tid, *registers)) {
+    } else if (blocks_trap(*mask) || !handles_trap() || stands_before_call(tid, *registers)) {
       thread.state = State::walks;
     } else {
       siginfo_t info{};
@@ -98,12 +146,43 @@ class Releasing {
       syscall(SYS_rt_tgsigqueueinfo, pid_, tid, SIGTRAP, &info);
       thread.state = State::walks;
     }
-    return ptrace(PTRACE_CONT, tid, nullptr, nullptr) == 0;
+    return go_on(tid, 0);
+  }
+
+  // One that blocks the signal stops at its system calls, one of which lets it through: in vfork,
+  // as elsewhere, it may be found where it does not whenever it is interrupted.
+  static bool go_on(pid_t tid, int signal) {
+    const auto mask = blocked_signals(tid);
+    const auto how = mask && blocks_trap(*mask) ? PTRACE_SYSCALL : PTRACE_CONT;
+    return ptrace(how, tid, nullptr, signal) == 0;
   }
 
   // In the engine, for a moment: a signal would wait, and the kernel keeps one of a number. Another
   // SIGTRAP may be the program's, which the thread is about to give back.
   static bool blocks_trap(std::uint64_t mask) { return (mask >> (SIGTRAP - 1) & 1) != 0; }
+
+  // The engine begins with a program, before it has its handlers.
+  bool handles_trap() {
+    handles_trap_ = handles_trap_ || handles_signal(pid_, SIGTRAP);
+    return handles_trap_;
+  }
+
+  static bool asks_to_leave(const siginfo_t& info) {
+    return info.si_signo == SIGTRAP && info.si_code == SI_QUEUE &&
+           info.si_value.sival_ptr == reinterpret_cast<void*>(relay::kLeaveSignal);
+  }
+
+  // The thread has executed a program, which knows nothing of a signal that asks it to leave.
+  // False: it is free.
+  static bool leave_alone(pid_t tid, int status) {
+    const bool delivers = status >> 16 == 0;
+    siginfo_t info{};
+    const bool ours =
+        delivers && ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) == 0 && asks_to_leave(info);
+    const int signal = delivers && !ours ? WSTOPSIG(status) : 0;
+    const bool comes_yet = !ours && has_waiting(tid, asks_to_leave);
+    return ptrace(comes_yet ? PTRACE_CONT : PTRACE_DETACH, tid, nullptr, signal) == 0 && comes_yet;
+  }
 
   // It has not got back yet to the call that attaching to it has interrupted, and of which the
   // kernel knows how far it had come: rt_sigreturn would make it forget that.
@@ -133,6 +212,7 @@ class Releasing {
                                    !take_stop(at->first, at->second, got.status));
         news = news || any;
         at = ended ? threads_.erase(at) : std::next(at);
+        if (ended) look_for_other_program();
       }
       if (!news) patience.wait();
       if (std::chrono::steady_clock::now() > again) {
@@ -143,6 +223,12 @@ class Releasing {
         again = std::chrono::steady_clock::now() + pause;
       }
     }
+  }
+
+  // Whichever thread executes one becomes the first.
+  void look_for_other_program() {
+    const auto first = threads_.find(pid_);
+    if (first != threads_.end() && !engine_.is_in(pid_, key_)) first->second.state = State::walks;
   }
 
   // A signal may have come to one before it had a handler's stack.
@@ -156,10 +242,11 @@ class Releasing {
     return thread.state == State::walks || thread.state == State::gives;
   }
 
-  // False: the thread has ended.
+  // False: the thread has ended, or is free.
   bool take_stop(pid_t tid, Leaving& thread, int status) {
     const auto registers = registers_of(tid);
     if (!registers) return false;
+    if (!engine_.is_in(pid_, key_)) return leave_alone(tid, status);
     const bool trap = WSTOPSIG(status) == SIGTRAP && status >> 16 == 0;
     if (trap && registers->rip == engine_.entries().parked) {
       thread.state = State::parked;
@@ -172,12 +259,13 @@ class Releasing {
       thread.state = State::given;
       return take_given(thread, *registers);
     }
-    if (thread.state == State::walks && status >> 16 == PTRACE_EVENT_STOP) {
-      undo_interruption(tid);
+    const bool interrupted = status >> 16 == PTRACE_EVENT_STOP;
+    const bool calls = WSTOPSIG(status) == kSyscallStop;
+    if (thread.state == State::walks && (interrupted || calls)) {
+      if (interrupted) undo_interruption(tid);
       return send_off(tid, thread);
     }
-    const int signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-    return ptrace(PTRACE_CONT, tid, nullptr, signal) == 0;
+    return go_on(tid, status >> 16 == 0 && !calls ? WSTOPSIG(status) : 0);
   }
 
   bool take_given(Leaving& thread, const user_regs_struct& now) const {
@@ -301,6 +389,8 @@ class Releasing {
   const Meanwhile& meanwhile_;
   HeldThreads held_;
   std::map<pid_t, Leaving> threads_;
+  bool handles_trap_ = false;
+  pid_t sharer_ = 0;  // of its memory; 0: none
 };
 
 }  // namespace

@@ -39,9 +39,10 @@ bool detach(pid_t tid, int signal) {
   return ptrace(PTRACE_DETACH, tid, nullptr, signal) == 0 || errno != ESRCH;
 }
 
-// After ptrace has refused.
+// After ptrace has refused. Empty: it is being let go (Releasing), and need not be recorded.
 std::string why_not_held(pid_t tid, int error) {
   if (const pid_t tracer = tracer_of(tid); tracer != 0) {
+    if (tracer == getpid()) return {};
     return fmt::format("another process traces it (process {})", tracer);
   }
   if (is_not_dumpable(tid)) {

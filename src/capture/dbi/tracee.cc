@@ -1,6 +1,7 @@
 #include "tracee.h"
 
 #include <fmt/format.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string_view>
 
 #include "run/process_maps.h"
@@ -27,8 +29,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-constexpr int kSyscallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 
 void pause_shortly() {
   const timespec shortly{.tv_sec = 0, .tv_nsec = 30'000};
@@ -68,6 +68,8 @@ bool can_be_made_again(const user_regs_struct& r) {
       return false;
   }
 }
+
+bool have_one_memory(pid_t a, pid_t b) { return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0; }
 
 // How long a thread may take to stop, and to run, on a machine that has much else to do.
 constexpr milliseconds kPatience{5000};
@@ -128,6 +130,21 @@ std::string status_line(pid_t pid, const char* name) {
   return {};
 }
 
+bool share_memory(pid_t pid, pid_t other) { return have_one_memory(living_thread(pid), other); }
+
+std::vector<pid_t> sharers_of_memory(pid_t pid) {
+  const pid_t living = living_thread(pid);
+  std::vector<pid_t> found;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+    const pid_t other = std::atoi(entry.path().filename().c_str());
+    if (other > 0 && other != pid && have_one_memory(living, other)) found.push_back(other);
+  }
+  return found;
+}
+
+pid_t parent_of(pid_t pid) { return std::atoi(status_line(pid, "PPid").c_str()); }
+
 pid_t tracer_of(pid_t pid) { return std::atoi(status_line(pid, "TracerPid").c_str()); }
 
 bool is_not_dumpable(pid_t pid) {
@@ -141,6 +158,10 @@ bool has_signal(pid_t tid) {
   // Of one who is traced the ignored ones wait, too.
   const std::uint64_t handled = hex(status_line(tid, "SigCgt"));
   return (pending & handled & ~hex(status_line(tid, "SigBlk"))) != 0;
+}
+
+bool handles_signal(pid_t pid, int number) {
+  return (hex(status_line(pid, "SigCgt")) >> (number - 1) & 1) != 0;
 }
 
 std::optional<user_regs_struct> registers_of(pid_t tid) {
@@ -226,6 +247,28 @@ int interrupted_call(const user_regs_struct& registers) {
     if (result == how) return how;
   }
   return 0;
+}
+
+bool has_waiting(pid_t tid, const std::function<bool(const siginfo_t&)>& is_it) {
+  constexpr std::uint32_t kAtOnce = 64;
+  std::array<siginfo_t, kAtOnce> waiting;
+  __ptrace_peeksiginfo_args which{.off = 0, .flags = 0, .nr = kAtOnce};
+  for (;;) {
+    const long got = ptrace(PTRACE_PEEKSIGINFO, tid, &which, waiting.data());
+    if (got <= 0) return false;
+    const auto read = std::span(waiting).first(static_cast<std::size_t>(got));
+    if (std::ranges::any_of(read, is_it)) return true;
+    which.off += read.size();
+  }
+}
+
+bool is_to_be_told(pid_t tid) {
+  const auto mask = blocked_signals(tid);
+  if (!mask) return false;
+  const std::uint64_t raised = ~kAllButFaults & ~*mask;
+  return has_waiting(tid, [raised](const siginfo_t& one) {
+    return one.si_code > 0 && (raised >> (one.si_signo - 1) & 1) != 0;
+  });
 }
 
 Waited look_for(pid_t tid) {
@@ -431,11 +474,16 @@ bool HeldThreads::stop_all(const Meanwhile& meanwhile) {
       if (state == Waited::nothing) return false;
       if (state == Waited::gone || !WIFSTOPPED(status)) return true;  // it has ended
       if (status >> 16 == PTRACE_EVENT_STOP) {
+        if (is_to_be_told(tid)) {
+          ptrace(PTRACE_CONT, tid, nullptr, nullptr);
+          return false;
+        }
         undo_interruption(tid);
         tids_.push_back(tid);
         return true;
       }
       const int signal = WSTOPSIG(status) == kSyscallStop ? 0 : WSTOPSIG(status);
+      ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);  // this stop may have taken its place
       ptrace(PTRACE_CONT, tid, nullptr, status >> 16 == 0 ? signal : 0);
       return false;
     });

@@ -1,6 +1,7 @@
 // A thread that is held with ptrace, and its process's memory.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -26,6 +27,13 @@ bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t cou
 std::vector<pid_t> threads_of(pid_t pid);
 // The value of a line of /proc/PID/status; empty: there is none.
 std::string status_line(pid_t pid, const char* name);
+// Whether they have one memory. False also where the kernel does not tell; threads of the kernel,
+// and those that have ended, have none, which is the same to it.
+bool share_memory(pid_t pid, pid_t other);
+// All other processes in its memory.
+std::vector<pid_t> sharers_of_memory(pid_t pid);
+// 0: it is not there.
+pid_t parent_of(pid_t pid);
 // Who traces it; 0: nobody, or it is not there.
 pid_t tracer_of(pid_t pid);
 // Nobody but root may look into what it does (prctl PR_SET_DUMPABLE, set-user-ID, capabilities, a
@@ -33,6 +41,9 @@ pid_t tracer_of(pid_t pid);
 bool is_not_dumpable(pid_t pid);
 // Whether a signal waits for the thread which it does not block, and has a handler for.
 bool has_signal(pid_t tid);
+
+// Whether the process has a handler for it.
+bool handles_signal(pid_t pid, int number);
 
 std::optional<user_regs_struct> registers_of(pid_t tid);
 bool set_registers(pid_t tid, const user_regs_struct& registers);
@@ -55,9 +66,20 @@ void give_dispatch(pid_t pid, pid_t tid, const relay::UserDispatch& dispatch);
 // ERESTART... of include/linux/errno.h; 0: it has not.
 int interrupted_call(const user_regs_struct& registers);
 
+// Whether such a signal waits for the thread, which is held, alone.
+bool has_waiting(pid_t tid, const std::function<bool(const siginfo_t&)>& is_it);
+
+// Whether a signal waits that the thread has raised itself (a fault, a breakpoint, a filter's
+// SIGSYS). It is about registers that are still the thread's: it comes before all else, at a stop
+// of its own, when the thread goes on (dequeue_synchronous_signal() in kernel/signal.c).
+bool is_to_be_told(pid_t tid);
+
 // Where nothing but being stopped made a call fail with EINTR (signal(7)), it counts as
 // interrupted.
 void undo_interruption(pid_t tid);
+
+// What a thread stops for in front of a system call and behind it (PTRACE_O_TRACESYSGOOD).
+inline constexpr int kSyscallStop = SIGTRAP | 0x80;
 
 // Whether there is a wait status of this thread.
 struct Waited {
