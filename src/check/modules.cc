@@ -60,6 +60,14 @@ void at_once(std::size_t threads, const Work& work) {
   for (std::future<void>& other : others) other.get();
 }
 
+// Whoever reads of the trouble is told the file beside it.
+std::string_view without_path(std::string_view trouble, std::string_view path) {
+  while (trouble.starts_with(path) && trouble.substr(path.size()).starts_with(": ")) {
+    trouble.remove_prefix(path.size() + 2);
+  }
+  return trouble;
+}
+
 std::string bytes_of(const std::vector<std::uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -83,7 +91,8 @@ const text::Module* Modules::keep(const Fresh& file, Made module) {
     if (has_code_of_no_kind(file.path)) {
       raw_.insert(file.path);
     } else {
-      unread_.push_back({file.path, module.error().message});
+      const std::string_view trouble = without_path(module.error().message, file.path);
+      unread_.push_back({file.path, std::string(trouble)});
     }
     return nullptr;
   }

@@ -1,7 +1,10 @@
 // Files that are analysed several at once.
 #include "modules.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 #include "fake_session.h"
 #include "small_program.h"
@@ -44,6 +47,16 @@ TEST(Modules, ThatCannotBeReadAreNotedOnceAndInOrder) {
   ASSERT_EQ(modules.unread().size(), 2u);
   EXPECT_EQ(modules.unread()[0].path, "/nowhere/b");
   EXPECT_EQ(modules.unread()[1].path, "/nowhere/a");
+}
+
+TEST(Modules, WhatIsWrongWithAFileDoesNotNameItAgain) {
+  const std::string cut = path_of(program());
+  std::filesystem::resize_file(cut, 20);
+  Modules modules(nullptr);
+  EXPECT_EQ(modules.get(cut), nullptr);
+  ASSERT_EQ(modules.unread().size(), 1u);
+  EXPECT_EQ(modules.unread()[0].path, cut);
+  EXPECT_THAT(modules.unread()[0].reason, testing::Not(testing::HasSubstr(cut)));
 }
 
 }  // namespace
