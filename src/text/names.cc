@@ -8,7 +8,7 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::array<std::string_view, 42> kSensitive = {
+constexpr std::array<std::string_view, 46> kSensitive = {
     // Start programs.
     "system",
     "do_system",
@@ -31,6 +31,8 @@ constexpr std::array<std::string_view, 42> kSensitive = {
     "mmap",
     "mmap64",
     "memfd_create",
+    "shmat",
+    "personality",
     // Load libraries and look up what is in them.
     "dlopen",
     "dlmopen",
@@ -54,6 +56,9 @@ constexpr std::array<std::string_view, 42> kSensitive = {
     "pivot_root",
     "unshare",
     "setns",
+    // Change other processes.
+    "ptrace",
+    "process_vm_writev",
     // Any of these.
     "syscall",
 };

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -291,6 +292,15 @@ const char* beside(const char* name) {
   static std::string path;
   path.resize(4096);
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+// Which can have all memory executable that a program maps from then on.
+[[gnu::noinline]] void pointer_to_personality() {
+  using Ask = int (*)(unsigned long);
+  volatile Ask corrupted = nullptr;
+  corrupt<Ask>(&corrupted, &personality);
+  corrupted(0xffffffff);
+  reached();
+}
+
   path.resize(path.rfind('/', static_cast<std::size_t>(size)));
   path += name;
   return path.c_str();
@@ -616,6 +626,7 @@ int main(int argc, char** argv) {
       {"rop-in-child", rop_in_child},
       {"context-to-system", context_to_system},
       {"context-behind-call", context_behind_call},
+      {"pointer-to-personality", pointer_to_personality},
       {"signal-frame", signal_frame_overwritten},
       {"library-by-debugger", library_by_debugger},
       {"vtable", vtable},

@@ -9,7 +9,7 @@ class Module;
 
 // setjmp and its kind, getcontext: what is behind a call of them can be come back to.
 bool returns_twice(std::string_view function);
-// Starts programs, makes memory executable, loads libraries, or changes rights.
+// Starts programs, makes memory executable, loads libraries, changes rights or other processes.
 bool is_sensitive(std::string_view function);
 // A sensitive function that most programs call for harmless things, which only arguments tell.
 bool depends_on_arguments(std::string_view function);
