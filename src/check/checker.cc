@@ -369,6 +369,8 @@ KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Bran
   judge_.judge(context, branch, edge);
   const bool calls = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
   if (calls) pasts_.add_call(context.space, edge.next);
+  const bool switches = branch.kind == BranchKind::ijmp && (edge.facts & kFromSwitch) != 0;
+  if (switches) pasts_.add_switch(context.space, branch.from);
   return edge;
 }
 

@@ -536,6 +536,11 @@ PathFacts Locator::facts(const Edge& edge) const {
   if ((out & kFromSwitch) != 0 && own && edge.to.has(text::kTableTarget)) out |= kToLabel;
   if ((out & kToLabel) != 0 && own) out |= kToOwnLabel;
   const bool switches = (out & kFromSwitch) != 0;
+  constexpr PathFacts kByName = kFromResolver | kToImage;
+  const bool begins = by_jump && (out & kToFunction) != 0 && (out & kByName) == 0;
+  if (switches && begins && edge.to.known() && edge.to.module->is_untaken(edge.to.vaddr)) {
+    out |= kToUntaken;  // as call.function judges other jumps
+  }
   if (switches && is_behind_itself(edge)) {
     out = (out & ~PathFacts{kToFunction}) | kToLabel | kToOwnLabel;
   }
@@ -546,7 +551,7 @@ PathFacts Locator::facts(const Edge& edge) const {
   constexpr PathFacts kElse = kToFunction | kToLabel | kToReturnSite | kToLanding;
   const bool same_file = edge.from.known() && edge.from.module == edge.to.module;
   if (switches && same_file && (out & kElse) == 0 && may_be_handler(edge.to)) {
-    out |= kToLabel;
+    out |= by_jump ? kToLabel | kToUntaken : PathFacts{kToLabel};
   }
   // What its resolver has found is called by name, and the program's entry point begins it.
   const bool calls_on = by_jump && (out & (kFromSwitch | kFromResolver | kToImage)) == 0;

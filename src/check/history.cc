@@ -54,6 +54,14 @@ class History::Here final : public Landings {
     return check::is_planted(end(to), distance);
   }
   bool was_called() const override { return !history_.is_uncalled(step_); }
+  bool was_left(std::uint64_t label) const override {
+    const End to = end(label);
+    return history_.pasts_.has_switched(step_.context.space, [&](std::uint64_t from) {
+      const End jump = end(from);
+      return jump.known() && jump.module == to.module &&
+             jump.module->same_function(jump.vaddr, to.vaddr);
+    });
+  }
   bool saw_all() const override { return history_.pasts_.whole(step_.context.space); }
   bool is_generated(std::uint64_t return_address) const override {
     const End frame = end(return_address);
@@ -328,6 +336,7 @@ void History::follow_switch(const Step& step) {
   const bool starts = (facts & kStart) == kStart && step.thread.stack.start_program();
   if ((facts & kToArguments) != 0) step.thread.stack.skip(step.branch.to, Here(*this, step));
   if (!starts && (facts & kFromSwitch) != 0) {
+    if (is_uncalled(step)) facts |= kToUncalled;
     if (is_shared(step)) facts |= kShared;
     const Callers callers(step.thread.stack);
     const auto problem = step.thread.stack.jump(step.branch.to, facts, Here(*this, step));

@@ -40,6 +40,19 @@ bool Pasts::has_called(std::uint32_t space, std::uint64_t next) {
   return false;
 }
 
+void Pasts::add_switch(std::uint32_t space, std::uint64_t from) {
+  auto& switches = of(space).switches;
+  if (switches.size() < kMostSwitches) switches.insert(from);
+}
+
+bool Pasts::has_switched(std::uint32_t space, const std::function<bool(std::uint64_t)>& fits) {
+  for (std::optional<Life> at = life(space); at; at = pasts_[*at].parent) {
+    const auto& switches = pasts_[*at].switches;
+    if (switches.size() == kMostSwitches || std::ranges::any_of(switches, fits)) return true;
+  }
+  return false;
+}
+
 void Pasts::see(std::uint32_t space, std::uint64_t time) {
   std::uint64_t& seen = of(space).seen;
   seen = std::max(seen, time);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,6 +32,11 @@ class Pasts {
   void set_whole(std::uint32_t space, bool whole) { of(space).whole = whole; }
   // Whether the process, or one that it was forked from, has made the call before this place.
   bool has_called(std::uint32_t space, std::uint64_t next);
+  // A jump of the process that leaves a stack and was not seen before.
+  void add_switch(std::uint32_t space, std::uint64_t from);
+  // Whether `fits` holds for one that the process, or one that it was forked from, has made; true,
+  // too, where it made more than are kept.
+  bool has_switched(std::uint32_t space, const std::function<bool(std::uint64_t)>& fits);
 
   // A thread of the process came back from the kernel.
   void see(std::uint32_t space, std::uint64_t time);
@@ -47,6 +53,7 @@ class Pasts {
   struct Past {
     bool whole = false;                // all of it was seen
     std::set<std::uint64_t> returned;  // behind every call that it has made
+    std::set<std::uint64_t> switches;  // no more than kMostSwitches
     std::optional<Life> parent;        // whose calls were its own, too
     std::vector<ForkCall> forks;       // by time
     bool forgot = false;               // there were more
@@ -54,6 +61,7 @@ class Pasts {
   };
   // Of one process, from different calls.
   static constexpr std::size_t kMostForkCalls = 256;
+  static constexpr std::size_t kMostSwitches = 256;
 
   Past& of(std::uint32_t space) { return pasts_[life(space)]; }
 

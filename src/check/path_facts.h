@@ -28,7 +28,7 @@ enum PathFact : std::uint32_t {
   kToLoader = 1 << 14,      // dlopen or its like, through a pointer
   kOpensNothing = 1 << 15,  // a call of code that takes its return address off the stack first
   kToSensitive = 1 << 16,   // is_sensitive()
-  kToUntaken = 1 << 17,     // kToFunction, of which nothing in any file can know the address
+  kToUntaken = 1 << 17,     // kToFunction, or a jump's kToLabel: nothing in a file has the address
   kToUncalled = 1 << 18,    // kToReturnSite, of a call that this process has not made
   kToNearby = 1 << 19,      // an instruction of the function that the handler interrupted
   kForks = 1 << 20,         // `from` is the system call of a fork

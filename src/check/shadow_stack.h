@@ -82,6 +82,9 @@ class Landings {
   virtual bool is_planted(std::uint64_t /*to*/, std::uint64_t /*distance*/) const { return false; }
   // Whether the process has made the call that this return goes behind, as far as that is known.
   virtual bool was_called() const { return true; }
+  // Whether the function that the label belongs to has left a stack by itself, as far as that is
+  // known.
+  virtual bool was_left(std::uint64_t /*label*/) const { return true; }
   // Whether all that the process did was seen, from its first instruction.
   virtual bool saw_all() const { return true; }
   // Whether nothing tells which function the label belongs to.
@@ -239,6 +242,7 @@ class ShadowStack {
   bool land_elsewhere(std::uint64_t to, const Landings& landings);
   enum class ToLabel : std::uint8_t { by_jump, by_return };
   bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings, ToLabel how);
+  bool is_of_waiting(std::uint64_t label, const Landings& landings) const;
   void leave_for_label();
   bool return_behind_label(std::uint64_t to);
   void choose(std::size_t depth, std::vector<std::size_t> others);

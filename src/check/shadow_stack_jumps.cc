@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <set>
 #include <utility>
 
 #include "shadow_stack.h"
@@ -38,11 +39,23 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
   // longjmp does neither.
   const bool may_begin = (facts & kFromLongjmp) == 0;
   if ((facts & kToFunction) != 0 && may_begin) {
+    if ((facts & kToUntaken) != 0) {
+      return nowhere("changes the stack and jumps to a function whose address nothing holds");
+    }
     if ((facts & kFromResolver) == 0) current_.entry = current_.frames.size();
     return std::nullopt;
   }
   if ((facts & kToLabel) != 0 && may_begin) {
     if (go_to_label(to, facts, landings, ToLabel::by_jump)) return std::nullopt;
+    // Where all stacks are known, it is open on one that waits, or has left one at this label;
+    // unless another function was given the address, and a stack begins there.
+    const bool whole = current_.whole || current_.begun;
+    const bool known = whole && !guessed && !mistaken_ && current_.astray == 0 &&
+                       (facts & (kShared | kUnjudged)) == 0 && landings.saw_all();
+    if ((facts & kToUntaken) != 0 && known && !landings.is_nobodys(to) && !landings.was_left(to) &&
+        !is_of_waiting(to, landings)) {
+      return nowhere("changes the stack and jumps to a label of a function that is not open");
+    }
     // The label's function may be one whose call is not known: those that are known are closed, or
     // wait, if another stack begins.
     if (!current_.whole) park();
@@ -141,6 +154,22 @@ bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
       return true;
     }
     std::swap(current_, parked_[p]);
+  }
+  return false;
+}
+
+// Each return address is asked about once; of very deep stacks nothing is said.
+bool ShadowStack::is_of_waiting(std::uint64_t label, const Landings& landings) const {
+  constexpr std::size_t kMostFrames = std::size_t{1} << 16;
+  std::set<std::uint64_t> asked;
+  std::size_t frames = 0;
+  for (const Stack& stack : parked_) {
+    frames += stack.frames.size();
+    if (frames > kMostFrames) return true;
+    for (const Frame& frame : stack.frames) {
+      const std::uint64_t address = frame.address + (frame.signal ? 1 : 0);
+      if (asked.insert(address).second && landings.owns(address, label)) return true;
+    }
   }
   return false;
 }

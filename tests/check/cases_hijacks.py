@@ -19,7 +19,7 @@ ONLY_64 = {
     "asked-pointer-to-another", "pointer-in-frame-to-another", "pointer-in-frame-to-other-choice", "slot-to-stub", "library-chooses-another", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
     "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "jumped-inside",
-    "jumped-untaken", "behind-nop", "behind-start-inside", "behind-start-of-another",
+    "jumped-untaken", "kept-place-inside", "kept-place-behind-call", "kept-place-untaken", "behind-nop", "behind-start-inside", "behind-start-of-another",
     "to-handler", "to-handler-of-open", "label-in-table-of-another", "context-to-untaken", "context-to-global", "kernel-page-hooked", "handler-to-untaken", "handler-to-label",
     "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
     "context-behind-code", "context-of-handler", "label-of-interrupted", "behind-slot-elsewhere",

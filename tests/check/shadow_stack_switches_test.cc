@@ -233,9 +233,38 @@ TEST_F(Stack, NoStackBeginsWhereNobodyCanHaveLeftIt) {
     const auto facts = static_cast<PathFacts>(kFromSwitch | target);
     EXPECT_EQ(grade(fresh.ret(99, facts)), "impossible") << target;
     EXPECT_EQ(grade(fresh.ret(98, kToReturnSite)), "impossible") << "nor what goes on from there";
+    if ((target & kToSensitive) != 0) continue;  // of which a rule of its own speaks
+    fresh = stack;
+    EXPECT_EQ(grade(fresh.jump(99, facts, pads)), "impossible") << target;
   }
   EXPECT_EQ(ret(kFunction, kFromSwitch | kToFunction), "");
   EXPECT_EQ(ret(kFunction, kToFunction | kToSensitive), "impossible") << "or ends";
+}
+
+TEST_F(Stack, AJumpToALabelNeedsAFunctionThatIsOpenOrHasLeftAStack) {
+  const auto jumps = [&](PathFacts facts = 0) {
+    ShadowStack fresh = stack;
+    return grade(fresh.jump(950, kFromSwitch | kToLabel | (kToUntaken ^ facts), pads));
+  };
+  calls({101, 202});
+  EXPECT_EQ(jumps(), "impossible");
+  EXPECT_EQ(jumps(kToUntaken), "") << "its address is to be had: a stack begins there";
+  EXPECT_EQ(jumps(kShared), "") << "another thread may have left it";
+  pads.left = true;
+  EXPECT_EQ(jumps(), "");
+  pads.left = false;
+  pads.nobodys = {950};
+  EXPECT_EQ(jumps(), "");
+  pads.nobodys.clear();
+  pads.whole = false;
+  EXPECT_EQ(jumps(), "") << "unseen";
+  pads.whole = true;
+  stack.call(910);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  EXPECT_EQ(jumps(), "") << "open on a stack that waits";
+  stack.lose();
+  EXPECT_EQ(jumps(), "");
 }
 
 // As libunwind's unwinder ends.

@@ -29,6 +29,7 @@ class Pads final : public Landings {
   std::set<std::uint64_t> with_arguments, with_gaps;  // their return addresses
   bool whole = true;
   bool pushed = false;  // what a return goes to
+  bool left = false;    // functions of labels have left stacks by themselves
   bool saw_all() const override { return whole; }
   bool is_behind_arguments(std::uint64_t return_address, std::uint64_t) const override {
     return with_arguments.contains(return_address);
@@ -36,6 +37,7 @@ class Pads final : public Landings {
   bool is_behind_gap(std::uint64_t return_address, std::uint64_t) const override {
     return with_gaps.contains(return_address);
   }
+  bool was_left(std::uint64_t) const override { return left; }
   bool is_nobodys(std::uint64_t label) const override { return nobodys.contains(label); }
   bool is_generated(std::uint64_t return_address) const override {
     return generated.contains(return_address);

@@ -44,7 +44,8 @@ extern "C" {
 // analysis takes for addresses of code.
 extern const char host[];
 extern const std::uint32_t host_pop, host_nop, host_jop, host_call, host_spin;
-extern const std::uint32_t host_called_pop, host_called_nop;  // behind calls that nothing makes
+// Behind calls that nothing makes.
+extern const std::uint32_t host_called_pop, host_called_nop, host_called_end;
 
 // Says whether its argument is 4711, by one branch.
 int check_key(int key);
@@ -93,9 +94,12 @@ host:   mov $1, %eax
         call host
 8:      nop
         ret
+        call host
+9:      and $-16, %)" SP R"(
+        call reached
         .size host, .-host
         .section .rodata
-        .globl host_pop, host_nop, host_jop, host_call, host_spin, host_called_pop, host_called_nop
+        .globl host_pop, host_nop, host_jop, host_call, host_spin, host_called_pop, host_called_nop, host_called_end
 host_pop:  .long 1b - host
 host_nop:  .long 2b - host
 host_jop:  .long 3b - host
@@ -103,6 +107,7 @@ host_call: .long 4b - host
 host_spin: .long 5b - host
 host_called_pop: .long 7b - host
 host_called_nop: .long 8b - host
+host_called_end: .long 9b - host
         .text
 
         .balign 4096  # a page of its own: nothing else runs from it while it is written to
@@ -287,11 +292,6 @@ template <class T>
   reached();
 }
 
-// The path of what lies beside this program.
-const char* beside(const char* name) {
-  static std::string path;
-  path.resize(4096);
-  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
 // Which can have all memory executable that a program maps from then on.
 [[gnu::noinline]] void pointer_to_personality() {
   using Ask = int (*)(unsigned long);
@@ -301,6 +301,11 @@ const char* beside(const char* name) {
   reached();
 }
 
+// The path of what lies beside this program.
+const char* beside(const char* name) {
+  static std::string path;
+  path.resize(4096);
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
   path.resize(path.rfind('/', static_cast<std::size_t>(size)));
   path += name;
   return path.c_str();
@@ -621,12 +626,12 @@ int main(int argc, char** argv) {
       {"pointer-to-library", pointer_to_library},
       {"pointer-to-system", pointer_to_system},
       {"pointer-to-wordexp", pointer_to_wordexp},
+      {"pointer-to-personality", pointer_to_personality},
       {"library-by-pointer", library_by_pointer},
       {"rop-behind-calls", rop_behind_calls},
       {"rop-in-child", rop_in_child},
       {"context-to-system", context_to_system},
       {"context-behind-call", context_behind_call},
-      {"pointer-to-personality", pointer_to_personality},
       {"signal-frame", signal_frame_overwritten},
       {"library-by-debugger", library_by_debugger},
       {"vtable", vtable},
@@ -674,6 +679,9 @@ int main(int argc, char** argv) {
       {"left-out-inside", left_out_inside},
       {"jumped-inside", jumped_inside},
       {"jumped-untaken", jumped_untaken},
+      {"kept-place-inside", kept_place_inside},
+      {"kept-place-behind-call", kept_place_behind_call},
+      {"kept-place-untaken", kept_place_untaken},
       {"behind-nop", behind_nop},
       {"behind-start-inside", behind_start_inside},
       {"behind-start-of-another", behind_start_of_another},

@@ -361,6 +361,17 @@ void moved_inside() { moved_return(inside(host_call)); }
 void left_out_inside() { left_out_return(inside(host_call)); }
 void jumped_inside() { jumped_return(inside(host_call)); }
 void jumped_untaken() { jumped_return(word_of_no_pointer()); }
+// What __builtin_setjmp kept: the frame pointer, where to go on, and the stack pointer.
+void* kept_place[5];
+[[gnu::noinline]] void jump_to_kept_place() { __builtin_longjmp(kept_place, 1); }
+[[gnu::noinline]] void overwrite_kept_place(Word target) {
+  if (__builtin_setjmp(kept_place) != 0) return;
+  kept_place[1] = reinterpret_cast<void*>(target);
+  jump_to_kept_place();
+}
+void kept_place_inside() { overwrite_kept_place(inside(host_call)); }
+void kept_place_behind_call() { overwrite_kept_place(inside(host_called_end)); }
+void kept_place_untaken() { overwrite_kept_place(word_of_no_pointer()); }
 [[gnu::noinline]] void behind_nop() {
   const Word words[] = {reinterpret_cast<Word>(&begins_with_nop) + 1};
   smash(words, 1);
