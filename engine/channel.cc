@@ -136,20 +136,20 @@ relay::Hello own_hello(relay::Start start) {
   return hello;
 }
 
-// To be answered with a byte. False: it is not, or not in so many seconds (0: however long).
-static bool ask_recorder(const relay::Hello& hello, long patience = 0) {
+static long receive_byte(long connection) {
+  char byte = 0;
+  long got = -EINTR;
+  while (got == -EINTR) got = raw_syscall(SYS_read, connection, argument(&byte), 1);
+  return got;
+}
+
+// To be answered with a byte. False: it is not.
+static bool ask_recorder(const relay::Hello& hello) {
   return with_descriptor([&] {
            const long connection = connect_recorder();
            if (connection < 0) return connection;
-           const timeval most = {.tv_sec = patience, .tv_usec = 0};
-           if (patience != 0) {
-             raw_syscall(SYS_setsockopt, connection, SOL_SOCKET, SO_RCVTIMEO, argument(&most),
-                         sizeof(most));
-           }
            const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
-           char done = 0;
-           long got = asked ? -EINTR : 0;
-           while (got == -EINTR) got = raw_syscall(SYS_read, connection, argument(&done), 1);
+           const long got = asked ? receive_byte(connection) : 0;
            raw_syscall(SYS_close, connection);
            return got;
          }) == 1;
@@ -177,9 +177,26 @@ bool is_page_of_file_to_recorder(std::uint64_t address) {
 
 void have_files_held() { ask_recorder(own_hello(relay::Start::unnames)); }
 
-void have_files_copied() {
-  constexpr long kPatience = 10;  // who serves them may hang
-  ask_recorder(own_hello(relay::Start::copies), kPatience);
+void have_file_copied(const char* path, std::uint32_t minor, std::uint64_t inode) {
+  constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};  // who serves it may hang
+  relay::Hello hello = own_hello(relay::Start::copies);
+  hello.minor = minor;
+  hello.inode = inode;
+  with_descriptor([&] {
+    const long connection = connect_recorder();
+    if (connection < 0) return connection;
+    raw_syscall(SYS_setsockopt, connection, SOL_SOCKET, SO_RCVTIMEO, argument(&kPatience),
+                sizeof(kPatience));
+    constexpr long kHow = O_RDONLY | O_CLOEXEC;
+    const long file = raw_syscall(SYS_openat, AT_FDCWD, argument(path), kHow);
+    relay::DescriptorMessage message(static_cast<int>(file));
+    message.part = {&hello, sizeof(hello)};
+    if (failed(file)) message.header.msg_controllen = 0;
+    raw_syscall(SYS_sendmsg, connection, argument(&message.header), MSG_NOSIGNAL);
+    if (!failed(file)) raw_syscall(SYS_close, file);
+    receive_byte(connection);
+    return raw_syscall(SYS_close, connection);
+  });
 }
 
 void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }

@@ -31,9 +31,9 @@ bool let_go_of_files(std::uint64_t device);
 // Asks the recorder to open the files whose code it was told of, and waits until it has.
 void have_files_held();
 
-// Asks the recorder to copy those that other processes serve, and waits until it has, or takes too
-// long.
-void have_files_copied();
+// Asks the recorder to copy this file, whose code it was told of and which another process serves,
+// and waits until it has, or takes too long. The major number of its device is 0.
+void have_file_copied(const char* path, std::uint32_t minor, std::uint64_t inode);
 
 // Asks the recorder, which may trace this process, to hold its other threads where a core file is
 // to show them, and waits until it does. They have stopped (stop_here()).

@@ -246,14 +246,15 @@ void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) 
   }
 }
 
-// Who serves it may end with the program, too soon for the recorder.
-bool is_served(const Mapping& mapping, std::string_view path) {
+// What serves a file may end with the program, too soon for the recorder.
+void have_copied_if_served(const Mapping& mapping, std::string_view path) {
   static char name[4096];
-  if (mapping.major != 0 || path.size() >= sizeof(name)) return false;
+  if (mapping.major != 0 || path.size() >= sizeof(name)) return;
   *std::copy(path.begin(), path.end(), name) = '\0';
   struct statfs fs{};
   const long asked = raw_syscall(SYS_statfs, argument(name), argument(&fs));
-  return !failed(asked) && fs.f_type == FUSE_SUPER_MAGIC;
+  if (failed(asked) || fs.f_type != FUSE_SUPER_MAGIC) return;
+  have_file_copied(name, mapping.minor, mapping.inode);
 }
 
 void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, bool written) {
@@ -272,7 +273,7 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   where.shared = mapping.shared ? 1 : 0;
   const std::uint64_t time = send_mapping(area, where, path);
   told_files[told_file_count++ % std::size(told_files)] = mapping.inode;
-  if (is_served(mapping, path)) have_files_copied();
+  have_copied_if_served(mapping, path);
   if (!path.ends_with(" (deleted)")) return;
   // Of memory it takes the end of the process to lose it.
   const bool memory = path.starts_with("/memfd:");

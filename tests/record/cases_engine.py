@@ -8,6 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 import emulated
@@ -521,19 +522,21 @@ def in_a_root_by_pivot_root(box):
 
 def in_files_that_a_process_serves(box):
     """Nobody waits for who serves them, which is recorded too, and they are copied before it ends."""
-    folder = box.path("served")
-    os.mkdir(folder)
-    command = [box.own("served"), folder, box.program("hello")]
-    alone = box.run(command)
-    if alone.returncode == 77:
-        raise Skip(alone.stdout.decode().strip())
-    equal(alone.returncode, 0, f"alone: {alone.stdout!r}")
-    done = box.record(command)
-    equal(done.stdout, b"hello\n", "output")
-    box.stats(COMPLETE)
-    box.read("check", COMPLETE)
-    functions = json.loads(box.run([box.hodo, "list", "main", box.data, "--json"]).stdout)["functions"]
-    check(os.path.join(folder, "file") in [one["object"] for one in functions], f"{functions}")
+    for user in ("0", "65534"):
+        folder = tempfile.mkdtemp()  # where any user comes
+        os.chmod(folder, 0o755)
+        command = [box.own("served"), folder, box.program("hello"), user]
+        alone = box.run(command)
+        if alone.returncode == 77:
+            raise Skip(alone.stdout.decode().strip())
+        equal(alone.returncode, 0, f"alone: {alone.stdout!r}")
+        done = box.record(command)
+        equal(done.stdout, b"hello\n", "output")
+        box.stats(COMPLETE)
+        box.read("check", COMPLETE)
+        functions = json.loads(box.run([box.hodo, "list", "main", box.data, "--json"]).stdout)["functions"]
+        check(os.path.join(folder, "file") in [one["object"] for one in functions], f"{user}: {functions}")
+        os.rmdir(folder)
 
 
 def bytes_that_ran(table):

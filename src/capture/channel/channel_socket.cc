@@ -25,28 +25,48 @@ void send_descriptor(int socket, int fd) {
   sendmsg(socket, &message.header, MSG_NOSIGNAL);
 }
 
+// For what may come with a message.
+struct ControlRoom {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))> bytes{};
+};
+
+bool is_descriptor(const cmsghdr& header) {
+  return header.cmsg_level == SOL_SOCKET && header.cmsg_type == SCM_RIGHTS;
+}
+
+Fd descriptor_in(const cmsghdr& header) {
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(&header), sizeof(fd));
+  return Fd(fd);
+}
+
 struct Sent {
   ssize_t bytes = 0;
   relay::Hello hello;
   std::int32_t sender = 0;
+  Fd given;
 };
 
 Sent receive_hello(int socket) {
   Sent out;
   iovec part{&out.hello, sizeof(out.hello)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+  ControlRoom control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
   out.bytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  const cmsghdr* header = out.bytes < 0 ? nullptr : CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET &&
-      header->cmsg_type == SCM_CREDENTIALS) {
-    ucred who{};
-    std::memcpy(&who, CMSG_DATA(header), sizeof(who));
-    out.sender = who.pid;
+  if (out.bytes < 0) return out;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+      ucred who{};
+      std::memcpy(&who, CMSG_DATA(header), sizeof(who));
+      out.sender = who.pid;
+    } else if (is_descriptor(*header)) {
+      out.given = descriptor_in(*header);
+    }
   }
   return out;
 }
@@ -55,20 +75,17 @@ Sent receive_hello(int socket) {
 ssize_t receive_descriptor(int socket, Fd& out) {
   char byte = 0;
   iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))> control{};
+  ControlRoom control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
   const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0) return got;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    out = Fd(fd);
+    if (is_descriptor(*header)) out = descriptor_in(*header);
   }
   return got;
 }
@@ -87,7 +104,7 @@ Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
   look_for_keys();
   accept_by_lines();
   for (std::size_t i = 0; i < silent_.size();) {
-    const auto [n, hello, sender] = receive_hello(silent_[i].get());
+    auto [n, hello, sender, given] = receive_hello(silent_[i].get());
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
       ++i;
       continue;
@@ -100,7 +117,9 @@ Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
       lines_.push_back(std::move(socket));
       continue;
     }
-    return open_channel(hello, sender, std::move(socket));
+    auto asked = open_channel(hello, sender, std::move(socket));
+    if (asked) asked->given = std::move(given);
+    return asked;
   }
   return std::nullopt;
 }
@@ -188,8 +207,13 @@ Result<NewChannel> Connections::open_channel(const relay::Hello& hello, std::int
   auto memory = relay::ChannelMemory::map(file.get(), aux_size_, false);
   if (!memory) return std::unexpected(memory.error());
   const std::int32_t connected = peer_of(socket.get()).pid;
-  return NewChannel{hello,  std::move(*memory), std::move(socket), std::move(file),
-                    sender, connected};
+  return NewChannel{.hello = hello,
+                    .memory = std::move(*memory),
+                    .socket = std::move(socket),
+                    .file = std::move(file),
+                    .given = {},
+                    .sender = sender,
+                    .connected = connected};
 }
 
 void NewChannel::answer() const { send_descriptor(socket.get(), file.get()); }

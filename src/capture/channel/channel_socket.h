@@ -17,6 +17,7 @@ struct NewChannel {
   relay::Hello hello;
   relay::ChannelMemory memory;
   Fd socket, file;
+  Fd given;  // with Start::copies
   // As the kernel says: who sent the hello, and who made the connection. 0: nobody that is seen
   // here.
   std::int32_t sender = 0, connected = 0;

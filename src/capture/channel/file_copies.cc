@@ -43,18 +43,18 @@ struct FileCopies::Copy {
 
 namespace {
 
-Fd open_regular(const Fd& place, ino_t inode, std::uint64_t& size) {
+Fd open_regular(const Fd& place, ino_t inode) {
   struct stat st{};
   if (!place || fstat(place.get(), &st) != 0) return {};
   if (!S_ISREG(st.st_mode) || st.st_ino != inode) return {};
-  size = static_cast<std::uint64_t>(st.st_size);
   return Fd(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-Fd open_source(const FileCopies::Source& source, std::uint64_t& size) {
-  Fd file = open_regular(source.place, source.inode, size);
+Fd open_source(FileCopies::Source& source) {
+  if (source.file) return std::move(source.file);
+  Fd file = open_regular(source.place, source.inode);
   for (std::size_t i = 0; i < source.paths.size() && !file; ++i) {
-    file = open_regular(Fd(open(source.paths[i].c_str(), O_PATH | O_CLOEXEC)), source.inode, size);
+    file = open_regular(Fd(open(source.paths[i].c_str(), O_PATH | O_CLOEXEC)), source.inode);
   }
   return file;
 }
@@ -90,17 +90,19 @@ struct FileCopies::Queue {
   // For the thread:
   std::uint64_t whole_left = kMostWhole, mapped_left = kMostMapped;
 
-  void take(const Job& job) {
+  void take(Job& job) {
     if (job.copy == nullptr) {
       const char done = 0;
       (void)send(job.waits.get(), &done, 1, MSG_NOSIGNAL);
       return;
     }
     if (job.copy->whole) return;
-    std::uint64_t size = 0;
-    const Fd file = open_source(job.source, size);
+    const Fd file = open_source(job.source);
+    // By no stat(), which only the user of such a file system may call.
+    const off_t end = file ? lseek(file.get(), 0, SEEK_END) : -1;
     const Fd& memory = job.copy->memory;
-    if (!file || ftruncate(memory.get(), static_cast<off_t>(size)) != 0) return;
+    if (end < 0 || ftruncate(memory.get(), end) != 0) return;
+    const auto size = static_cast<std::uint64_t>(end);
     if (size <= whole_left) {
       whole_left -= size;
       job.copy->whole = copy_range(file, memory, 0, size);

@@ -24,10 +24,11 @@ class FileCopies {
   static constexpr std::uint64_t kMostWhole = std::uint64_t{48} << 20;
   static constexpr std::uint64_t kMostMapped = std::uint64_t{256} << 20;
 
-  // What a file is to be found by, the first way that leads to `inode`.
+  // The file, or what it is to be found by: the first way that leads to `inode`.
   struct Source {
-    Fd place;  // O_PATH, or invalid
-    std::vector<std::string> paths;
+    Fd file = {};
+    Fd place = {};  // O_PATH, or invalid
+    std::vector<std::string> paths = {};
     ino_t inode = 0;
   };
   struct Copy;

@@ -103,6 +103,18 @@ HeldFiles::Held* HeldFiles::copy_mapped(const perfdata::Mmap& mapping) {
   return &held;
 }
 
+void HeldFiles::copy(std::pair<dev_t, ino_t> which, Fd file, Fd waits) {
+  const auto found = std::ranges::find_if(files_, [&](const auto& one) {
+    return std::pair(one.first.device, one.first.inode) == which;
+  });
+  if (file && found != files_.end() && !found->second.mappings.empty()) {
+    const Held& held = found->second;
+    const Mapped& last = held.mappings.back();
+    if (held.copy) copies_.fill(held.copy, {.file = std::move(file)}, last.offset, last.size);
+  }
+  copies_.say_done(std::move(waits));
+}
+
 Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp,
                        const ProcessRoot& root, perfdata::Writer& writer, Rounds& rounds) {
   if ((mapping.prot & PROT_EXEC) == 0 || mapping.inode == 0) return {};

@@ -41,7 +41,9 @@ class HeldFiles {
   // is gone by now to make room.
   Status note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp, const ProcessRoot& root,
               perfdata::Writer& writer, Rounds& rounds);
-  void say_copied(Fd socket) { copies_.say_done(std::move(socket)); }
+  // Of a mapping that was noted: its file is served, and `file`, if it is anything, is that as its
+  // process has opened it. Once it is copied a byte goes to who waits.
+  void copy(std::pair<dev_t, ino_t> which, Fd file, Fd waits);
   // The process has sent what it has at `address`, of the time of a mapping: so it does with all of
   // one of a file that was gone already, which may have been written to since (code that was made
   // in a private mapping of memfd_create()).

@@ -4,6 +4,7 @@
 #include <linux/kcmp.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,7 +76,7 @@ void ThreadChannels::accept(int listening_socket) {
     if (asked.hello.start == relay::Start::page) return asked.answer_of_page();
     if (asked.hello.start == relay::Start::unmounts) return let_go_of_files(asked);
     if (asked.hello.start == relay::Start::unnames) return hold_files(asked);
-    if (asked.hello.start == relay::Start::copies) return copy_files(std::move(asked));
+    if (asked.hello.start == relay::Start::copies) return copy_file(std::move(asked));
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
@@ -130,9 +131,10 @@ void ThreadChannels::hold_files(const NewChannel& asked) {
   asked.say_done();
 }
 
-void ThreadChannels::copy_files(NewChannel asked) {
+void ThreadChannels::copy_file(NewChannel asked) {
   drain(false);
-  sideband_.say_copied(std::move(asked.socket));
+  sideband_.copy({makedev(0, asked.hello.minor), asked.hello.inode}, std::move(asked.given),
+                 std::move(asked.socket));
 }
 
 // A program may delete what another one ran that has ended: files that are mapped are opened first.

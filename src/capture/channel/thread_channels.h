@@ -87,7 +87,7 @@ class ThreadChannels final : public ChannelSet, private TracedProcesses::Recordi
   void note_unrecorded(const relay::Hello& hello);
   void let_go_of_files(const NewChannel& asked);
   void hold_files(const NewChannel& asked);
-  void copy_files(NewChannel asked);
+  void copy_file(NewChannel asked);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   Status take_aux(Channel& channel, bool all);

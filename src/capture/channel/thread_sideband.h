@@ -33,8 +33,10 @@ class ThreadSideband {
   Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, ProcessRoot& root);
   // A file system is about to go away: nothing of it is held open any longer.
   Status let_go(dev_t device) { return held_files_.let_go(device, writer_, rounds_); }
-  // Once what it was told of until now is copied (HeldFiles), a byte goes to who waits there.
-  void say_copied(Fd socket) { held_files_.say_copied(std::move(socket)); }
+  // HeldFiles::copy().
+  void copy(std::pair<dev_t, ino_t> which, Fd file, Fd waits) {
+    held_files_.copy(which, std::move(file), std::move(waits));
+  }
   // Keeps the code of files that are gone by now. The last thing that is written.
   Status keep_missing_files() { return held_files_.keep_missing(writer_, rounds_); }
 

@@ -1,7 +1,8 @@
-// served FOLDER FILE: mounts a file system on FOLDER that a process of its own serves (FUSE) and
-// that has FILE by the name "file", executes that, and ends who serves it at once, as AppImages do.
-// Each request is answered by a thread of its own, nothing of an answer may be kept.
-// Exit status: that of the program; 77 and a reason where none can be mounted.
+// served FOLDER FILE ID: mounts a file system on FOLDER that a process of its own serves (FUSE) and
+// that has FILE by the name "file", for nobody but user ID, as whom it executes that, and ends who
+// serves it at once, as AppImages do. Each request is answered by a thread of its own, nothing of
+// an answer may be kept. Exit status: that of the program; 77 and a reason where none can be
+// mounted.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -108,12 +109,12 @@ static int serve_all(void) {
   }
 }
 
-static int run(const char* folder) {
+static int run(const char* folder, unsigned id) {
   char path[4096];
   snprintf(path, sizeof path, "%s/file", folder);
   const pid_t child = fork();
   if (child == 0) {
-    execl(path, path, NULL);
+    if (setresgid(id, id, id) == 0 && setresuid(id, id, id) == 0) execl(path, path, NULL);
     _exit(126);
   }
   int status = 0;
@@ -122,7 +123,8 @@ static int run(const char* folder) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
+  const unsigned id = (unsigned)atoi(argv[3]);
   const int file = open(argv[2], O_RDONLY | O_CLOEXEC);
   struct stat st;
   if (file < 0 || fstat(file, &st) != 0) return 2;
@@ -131,13 +133,12 @@ int main(int argc, char** argv) {
   device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (device < 0) return cannot("/dev/fuse");
   char options[64];
-  snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u", device, getuid(),
-           getgid());
+  snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u", device, id, id);
   if (mount("served", argv[1], "fuse", 0, options) != 0) return cannot("mount");
   const pid_t server = fork();
   if (server == 0) _exit(serve_all());
   close(device);
-  const int status = run(argv[1]);
+  const int status = run(argv[1], id);
   kill(server, SIGKILL);
   waitpid(server, NULL, 0);
   umount2(argv[1], MNT_DETACH);

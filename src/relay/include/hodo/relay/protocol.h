@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 17;
+inline constexpr std::uint32_t kVersion = 18;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -65,10 +65,10 @@ enum class Start : std::uint32_t {
              // with a byte
   unnames,  // a file whose code is mapped is about to lose its name: the recorder opens what it has
             // been told of, and answers with a byte
-  copies,  // a file that another process serves (FUSE) has been mapped: the recorder copies what it
-           // has been told of, and answers with a byte
-  dies,    // of a signal that writes a core file; the process's other threads have stopped: the
-           // recorder holds them with ptrace, with the program's registers, and answers with a byte
+  copies,   // a file that another process serves (FUSE) has been mapped, and is sent along
+            // (SCM_RIGHTS) if it could be opened: the recorder copies it, and answers with a byte
+  dies,     // of a signal that writes a core file; the process's other threads have stopped: the
+         // recorder holds them with ptrace, with the program's registers, and answers with a byte
   traces,  // is about to trace Hello::traced, or be traced itself: the recorder lets go of that,
            // and answers with a byte; if it cannot, the connection is closed
 };
@@ -102,8 +102,9 @@ struct Hello {
   Line line;                  // Start::executes: what the program is to go on with
   std::uint64_t device = 0;   // Start::unmounts: of the file system, st_dev
   std::uint64_t address = 0;  // Start::page
+  std::uint64_t inode = 0;    // Start::copies: of the file, whose device is 0:minor
   std::int32_t traced = 0;    // Start::traces: a thread; 0: the sender, which is answered before
-  std::uint32_t padding = 0;
+  std::uint32_t minor = 0;
 };
 
 struct Filter {
