@@ -50,6 +50,8 @@ std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> bytes) {
   return out;
 }
 
+std::uint64_t most_compressed(std::uint64_t size) { return ZSTD_COMPRESSBOUND(size); }
+
 std::optional<std::vector<std::uint8_t>> decompressed(std::span<const std::uint8_t> frame,
                                                       std::uint64_t size) {
   if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != size) return std::nullopt;

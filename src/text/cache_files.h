@@ -39,6 +39,8 @@ std::vector<std::uint8_t> read_at(int fd, std::uint64_t offset, std::size_t size
 
 // A zstd frame with a checksum; empty: there is no memory.
 std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> bytes);
+// Bytes that the frame of so many has at most.
+std::uint64_t most_compressed(std::uint64_t size);
 // nullopt: it is no frame, or does not become as large.
 std::optional<std::vector<std::uint8_t>> decompressed(std::span<const std::uint8_t> frame,
                                                       std::uint64_t size);

@@ -96,7 +96,8 @@ std::optional<std::vector<std::uint8_t>> PartsReader::part(const FilePart& part)
 std::optional<std::vector<std::uint8_t>> PartsReader::read(const FilePart& part,
                                                            std::uint64_t most) const {
   const bool there = part.offset <= bytes_ && part.packed <= bytes_ - part.offset;
-  if (!there || part.size > most) return std::nullopt;
+  // A file may be larger than memory where it is a hole.
+  if (!there || part.size > most || part.packed > most_compressed(part.size)) return std::nullopt;
   const auto frame = read_at(file_, part.offset, static_cast<std::size_t>(part.packed));
   if (frame.size() != part.packed) return std::nullopt;
   return decompressed(frame, part.size);

@@ -197,6 +197,22 @@ TEST_F(Cache, RefusesPartsThatAreNotThere) {
   }
 }
 
+// A file with a hole may be larger than memory.
+TEST_F(Cache, TakesNoMoreMemoryForAPartThanItsFrameCanHave) {
+  const auto cache = open();
+  const auto writer = cache->write_parts(key_);
+  const auto part = writer->add(analysis_);
+  ASSERT_TRUE(writer->finish({}));
+  fs::resize_file(only_file(), std::uintmax_t{1} << 40);
+  const std::uint64_t huge = std::uint64_t{1} << 39;
+  EXPECT_EQ(cache->open_parts(key_)->part({part->offset, huge, part->size}), std::nullopt);
+  constexpr std::streamoff kPackedSizeOfHeadAt = 8 + 32 + 8;
+  std::fstream file(only_file(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(kPackedSizeOfHeadAt).write(reinterpret_cast<const char*>(&huge), sizeof huge);
+  file.close();
+  EXPECT_EQ(cache->open_parts(key_), nullptr);
+}
+
 TEST_F(Cache, KeepsSoManyFilesAndNoMore) {
   const auto cache = open();
   for (std::size_t i = 0; i < ModuleCache::kMostFiles + 5; ++i) {
