@@ -47,6 +47,7 @@ ModuleBuilder::ModuleBuilder(std::string path, const symbol::SymbolTable* table,
     : table_(table), bias_(bias), space_(space), time_(time) {
   module_.path = std::move(path);
   if (table == nullptr) return;
+  module_.location = table->path();
   module_.file = true;
   module_.lowest = table->elf().lowest_page();
   module_.base = module_.lowest + bias;

@@ -102,7 +102,7 @@ class Writer {
       out_ += style_.paint(Tone::dim, absent_text(file) + "\n");
     }
     for (const auto& [file, lines] : lines_) {
-      const std::string newer = newer_text(file, graph_.object);
+      const std::string newer = newer_text(file, what_.program);
       if (!newer.empty()) out_ += style_.paint(Tone::dim, newer + "\n");
     }
   }
@@ -200,7 +200,7 @@ class Writer {
 }  // namespace
 
 Annotated::Annotated(const analyze::FlowGraph& of, const session::Session& in)
-    : graph(of), session(in) {
+    : graph(of), session(in), program(in.names().object(of.space, of.address, of.time)) {
   for (const GraphBlock& block : graph.blocks) {
     std::vector<InsnSource>& out = sources.emplace_back();
     for (const GraphInsn& insn : block.insns) {

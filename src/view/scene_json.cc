@@ -136,11 +136,11 @@ Json source_json(SceneView& view) {
        read_source(path, here.line - std::min(here.line - 1, reach), here.line + reach)) {
     lines.push_back({{"line", number}, {"text", words}, {"ran", ran.contains(number)}});
   }
-  const std::string object =
-      view.session.names().place(view.scene.who.space, view.scene.address, view.scene.time).object;
+  const auto program =
+      view.session.names().object(view.scene.who.space, view.scene.address, view.scene.time);
   return {{"file", path},
           {"line", here.line},
-          {"newer", is_newer(path, object)},
+          {"newer", is_newer(path, program.location())},
           {"lines", std::move(lines)}};
 }
 

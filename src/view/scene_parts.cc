@@ -209,7 +209,7 @@ std::string source_of_scene(SceneView& view, const Style& style) {
   }
   const std::string newer = newer_text(
       view.lines_of.path(here),
-      view.session.names().place(view.scene.who.space, view.scene.address, view.scene.time).object);
+      view.session.names().object(view.scene.who.space, view.scene.address, view.scene.time));
   std::string out;
   if (!newer.empty()) out += fmt::format("  {}\n", newer);
   for (const auto& [number, text_of] : lines) {

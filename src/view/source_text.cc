@@ -86,16 +86,16 @@ std::string absent_text(const std::string& source) {
   return printable(source) + " is not here; --substitute-path FROM=TO says where sources are";
 }
 
-bool is_newer(const std::string& source, const std::string& program) {
+bool is_newer(const std::string& source, const std::string& location) {
   const auto text = image::RegularFile::open(source);
-  const auto made = image::RegularFile::open(program);
+  const auto made = image::RegularFile::open(location);
   return text && made && text->id().mtime_ns > made->id().mtime_ns;
 }
 
-std::string newer_text(const std::string& source, const std::string& program) {
-  if (!is_newer(source, program)) return "";
+std::string newer_text(const std::string& source, const session::Object& program) {
+  if (!is_newer(source, program.location())) return "";
   return fmt::format("{} is newer than {}: its lines may be others now", printable(source),
-                     printable(last_component(program)));
+                     printable(last_component(program.path)));
 }
 
 }  // namespace hodo::view

@@ -17,8 +17,8 @@ class Case:
     def path(self, name):
         return os.path.join(self.work, name)
 
-    def hodo(self, *words, status=0, env=None):
-        done = subprocess.run([self.args.hodo, *words], capture_output=True, text=True, env=env,
+    def hodo(self, *words, status=0, env=None, feed=None):
+        done = subprocess.run([self.args.hodo, *words], capture_output=True, text=True, env=env, input=feed,
                               errors="replace", cwd=self.work, check=False)
         if status is not None and done.returncode != status:
             raise Failed(f"hodo {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}")

@@ -188,6 +188,28 @@ def case_sources_elsewhere(case):
         check(f"--substitute-path '{rule}' is not written FROM=TO" in told, told)
 
 
+def case_newer_than_what_lies_elsewhere(case):
+    """Of a program under --symfs it is that file which its sources may be newer than."""
+    program = case.program("parse", PARSE, "-O1")
+    data, source, root = case.record("a.data", program, "12a"), program + ".c", case.path("root")
+    there = root + program
+    os.makedirs(os.path.dirname(there))
+    os.rename(program, there)
+    where = f"line:parse.c:{line_of(PARSE, 'parts')}"
+    for seconds in (10, -10):
+        time = os.stat(there).st_mtime + seconds
+        os.utime(source, (time, time))
+        for words in (("show", where), ("annotate", "parse")):
+            told = case.hodo(*words, data, "--symfs", root).stdout
+            check((f"{source} is newer than parse: its lines may be others now" in told) == (seconds > 0), told)
+        check(case.json("show", where, data, "--symfs", root)["source"]["newer"] == (seconds > 0), "show --json")
+        ask = "\n".join(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "code", "params": what})
+                        for what in ({"function": "parse"}, {"file": source}))
+        for line in case.hodo("serve", data, "--symfs", root, feed=ask).stdout.splitlines():
+            shown, = json.loads(line)["result"]["source"]
+            check(shown["newer"] == (seconds > 0), line[:2000])
+
+
 def case_split_debug_information(case):
     """Lines of a program whose debug information lies in another file are known, and that a file is gone is said."""
     program = case.program("parse", PARSE, "-O1", "-gsplit-dwarf")

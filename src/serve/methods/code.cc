@@ -24,11 +24,12 @@ Json lines_json(const std::map<std::uint32_t, std::string>& lines) {
   return out;
 }
 
-Json source_json(const std::string& file, const std::string& object,
+// `location`: of the program that it is a source of, session::Object::location().
+Json source_json(const std::string& file, const std::string& location,
                  const std::map<std::uint32_t, std::string>& lines) {
   return {{"file", file},
           {"here", !lines.empty()},
-          {"newer", view::is_newer(file, object)},
+          {"newer", view::is_newer(file, location)},
           {"lines", lines_json(lines)}};
 }
 
@@ -51,15 +52,14 @@ std::map<std::uint32_t, std::string> lines_near(const std::string& file,
 }
 
 // The text of the lines that the instructions come from, with some around them.
-Json sources_json(const Json& annotated) {
+Json sources_json(const Json& annotated, const std::string& location) {
   std::map<std::string, std::set<std::uint32_t>> numbers;
   for (const Json& line : annotated["lines"]) {
     numbers[line["file"].get<std::string>()].insert(line["line"].get<std::uint32_t>());
   }
   Json out = Json::array();
   for (const auto& [file, lines_of] : numbers) {
-    out.push_back(
-        source_json(file, annotated["object"].get<std::string>(), lines_near(file, lines_of)));
+    out.push_back(source_json(file, location, lines_near(file, lines_of)));
   }
   return out;
 }
@@ -70,7 +70,7 @@ Result<Json> function_code(Workspace& workspace, const Json& params, const std::
   const view::Annotated what(counted->graph, workspace.session());
   Json out = view::annotated_json(what, false);
   out["losses"] = view::losses_json(counted->losses, workspace.session().clock());
-  out["source"] = sources_json(out);
+  out["source"] = sources_json(out, what.program.location());
   return out;
 }
 
@@ -79,7 +79,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
   std::map<std::uint32_t, std::uint64_t> counts;
-  std::string object;
+  std::string location;
   for (const analyze::CoveredModule& module : (*covered)->modules) {
     const auto it = std::ranges::find(module.files, file);
     if (it == module.files.end()) continue;
@@ -87,7 +87,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
     for (const analyze::CoveredLine& line : module.lines) {
       if (line.file == number) counts[line.line] += line.count;
     }
-    object = module.path;
+    location = module.location;
   }
   if (counts.empty()) {
     return fail(ErrorCode::not_found, "no lines of '" + file +
@@ -101,7 +101,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
   }
   return Json{{"file", file},
               {"lines", std::move(by_line)},
-              {"source", Json::array({source_json(file, object, lines)})},
+              {"source", Json::array({source_json(file, location, lines)})},
               {"losses", view::losses_json((*workspace.counted())->outcome.losses,
                                            workspace.session().clock())}};
 }

@@ -62,6 +62,7 @@ struct CoveredBranch {
 
 struct CoveredModule {
   std::string path;          // raw; "[anon]" and the like for code in no file; may be empty
+  std::string location;      // session::Object::location()
   bool file = false;         // functions are known, and addresses count from `lowest`
   std::uint64_t base = 0;    // where `lowest` was mapped, in the first process that ran it
   std::uint64_t lowest = 0;  // the file's first page, before relocation

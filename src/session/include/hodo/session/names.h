@@ -28,6 +28,9 @@ struct Object {
   // Its symbols and lines; null where there is no file, or another one than the one that ran. Lives
   // as long as the session.
   const symbol::SymbolTable* table = nullptr;
+
+  // Where the file is read from (--symfs, perf's cache, the recording itself); empty without one.
+  std::string location() const { return table != nullptr ? table->path() : std::string(); }
 };
 
 // The symbol that covers the object's address.

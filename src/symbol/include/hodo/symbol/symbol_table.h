@@ -104,6 +104,8 @@ class SymbolTable {
   ~SymbolTable();
 
   const image::Elf& elf() const { return elf_; }
+  // What open() was given as `path`; empty of an image.
+  const std::string& path() const { return path_; }
   // What open() was given as `lines`; may be null.
   const std::shared_ptr<LineStore>& store() const { return lines_; }
 

@@ -25,6 +25,7 @@ struct Annotated {
 
   const analyze::FlowGraph& graph;
   const session::Session& session;
+  session::Object program;                       // of the function's first instruction
   std::vector<std::vector<InsnSource>> sources;  // by block and instruction
 };
 

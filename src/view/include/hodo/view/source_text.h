@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "hodo/session/names.h"
+
 namespace hodo::view {
 
 // The lines of a file from `first` to `last`, printable, with spaces for tabs, and of bounded
@@ -16,9 +18,9 @@ std::map<std::uint32_t, std::string> read_source(const std::string& path, std::u
 std::string absent_text(const std::string& source);
 
 // Whether the source was written to after the program that was made of it, so that its lines may be
-// others now; false where one of the files is not here.
-bool is_newer(const std::string& source, const std::string& program);
+// others now; false where one of the files is not here. `location`: session::Object::location().
+bool is_newer(const std::string& source, const std::string& location);
 // The same in words: "a.c is newer than prog: its lines may be others now"; else empty.
-std::string newer_text(const std::string& source, const std::string& program);
+std::string newer_text(const std::string& source, const session::Object& program);
 
 }  // namespace hodo::view
