@@ -166,8 +166,7 @@ std::string unknown_inlined(const session::Names& files) {
   for (const symbol::SymbolTable* table : files.tables()) {
     const std::string missing = table->missing_part();
     if (missing.empty()) continue;
-    return fmt::format("not all is known of what the compiler has inlined, as {} is missing",
-                       missing);
+    return "not all is known of what the compiler has inlined, as " + missing;
   }
   return "";
 }

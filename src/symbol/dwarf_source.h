@@ -42,7 +42,7 @@ class DwarfSource {
   std::optional<UnitLines> unit_lines(std::uint64_t unit);
   // Bytes of the DWARF that the unit has.
   std::uint64_t size_of(std::uint64_t unit);
-  // The name of a .dwo file that answers up to now would have needed and that is missing, or empty.
+  // Of a .dwo file that answers up to now would have needed, as Unit::missing; else empty.
   const std::string& missing() const { return missing_; }
 
  private:

@@ -34,15 +34,16 @@ Unit whole_unit(const Dwarf_Die& unit, const std::string& path) {
       type != DW_UT_skeleton) {
     return out;
   }
-  out.missing = string_of(out.lines, DW_AT_dwo_name);
-  if (out.missing.empty()) out.missing = string_of(out.lines, DW_AT_GNU_dwo_name);
+  std::string name = string_of(out.lines, DW_AT_dwo_name);
+  if (name.empty()) name = string_of(out.lines, DW_AT_GNU_dwo_name);
   // As libdw looks for it.
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const std::filesystem::path compiled = folder / string_of(out.lines, DW_AT_comp_dir);
-  if (!is_harmless(path + ".dwp") || !is_harmless(folder / out.missing) ||
-      !is_harmless(compiled / out.missing)) {
-    return out;
-  }
+  const std::filesystem::path beside = (folder / name).lexically_normal();
+  const std::filesystem::path compiled =
+      (folder / string_of(out.lines, DW_AT_comp_dir) / name).lexically_normal();
+  out.missing = beside.filename().string() + " is missing; it would be " + beside.string() +
+                (compiled == beside ? "" : " or " + compiled.string());
+  if (!is_harmless(path + ".dwp") || !is_harmless(beside) || !is_harmless(compiled)) return out;
   Dwarf_Die entries{};
   const bool known =
       dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &entries, nullptr, nullptr, nullptr) == 0;
@@ -51,8 +52,8 @@ Unit whole_unit(const Dwarf_Die& unit, const std::string& path) {
     const std::filesystem::path package = path + ".dwp";
     std::error_code error;
     if (std::filesystem::exists(package, error)) {
-      out.missing += std::string(" (of which libdw ") + dwfl_version(nullptr) +
-                     " finds nothing in " + package.filename().string() + ")";
+      out.missing += std::string(", and libdw ") + dwfl_version(nullptr) +
+                     " finds nothing of it in " + package.filename().string();
     }
     return out;
   }

@@ -11,7 +11,8 @@ namespace hodo::symbol {
 struct Unit {
   Dwarf_Die lines;
   Dwarf_Die entries;  // the same entry, where nothing was split off
-  // The .dwo file that the entries are in, in words; then there are none.
+  // "a.dwo is missing; it would be /p/a.dwo or /build/a.dwo": the file that the entries are in;
+  // then there are none.
   std::string missing;
 };
 

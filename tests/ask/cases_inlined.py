@@ -45,7 +45,7 @@ def case_inlined_split_off(case):
         data = case.record("inlined.data", program)
         os.rename(split, split + ".away")
         told = case.hodo("list", "halves", data, status=2).stderr
-        check(f"{os.path.basename(split)} is missing" in told, told)
+        check(f"{os.path.basename(split)} is missing; it would be {split}\n" in told, told)
         check(len(case.json("show", f"line:inlined.c:{line_of(INLINED, 'halves')}", data)["calls"][0].get("frames", [])) == 0, "frames")
         os.mkfifo(split)
         told = case.hodo("list", "halves", data, status=2).stderr
@@ -69,7 +69,7 @@ def case_called_and_inlined_split_off(case):
     split, = (name for name in os.listdir(os.path.dirname(program)) if name.endswith(".dwo"))
     data = case.record("called.data", program)
     os.rename(case.path(split), case.path(split) + ".away")
-    hint = f"{os.path.basename(split)} is missing"
+    hint = f"{os.path.basename(split)} is missing; it would be {case.path(split)}"
     for _ in range(2):  # the second time what is kept is asked
         listed = case.json("list", "halves", data)
         check(listed["count"] == 1 and listed["unknown"].endswith(hint), listed)
@@ -83,12 +83,27 @@ def case_called_and_inlined_split_off(case):
     with open(program + ".dwp", "wb") as package:
         package.write(b"no package")
     told = case.hodo("list", "halves", data).stdout
-    check(f"{os.path.basename(split)} (of which libdw " in told and "finds nothing in called.dwp) is missing" in told, told)
+    check(f"{hint}, and libdw " in told and " finds nothing of it in called.dwp\n" in told, told)
     os.unlink(program + ".dwp")
     os.rename(case.path(split) + ".away", case.path(split))
     listed = case.json("list", "halves", data)
     check(listed["count"] == 2 and "unknown" not in listed, listed)
     check("unknown" not in case.json("show", "call:halves#2", data), "show of the second")
+    # Of a relative name it is said where it is looked for, and there it is found.
+    there, moved = case.path("there"), case.path("moved")
+    os.mkdir(there)
+    os.mkdir(moved)
+    subprocess.run(["gcc", "-g", "-O1", "-gsplit-dwarf", "../called.c", "-o", "a"], cwd=there, check=True)
+    split, = (name for name in os.listdir(there) if name.endswith(".dwo"))
+    os.rename(f"{there}/a", f"{moved}/a")
+    os.rename(f"{there}/{split}", case.path(split))
+    data = case.record("moved.data", f"{moved}/a")
+    told = case.hodo("list", "halves", data).stdout
+    check(f"{split} is missing; it would be {moved}/{split} or {there}/{split}\n" in told, told)
+    for place in (moved, there):
+        os.rename(case.path(split), f"{place}/{split}")
+        check(case.json("list", "halves", data)["count"] == 2, place)
+        os.rename(f"{place}/{split}", case.path(split))
 
 
 IN_NAMESPACES = r"""

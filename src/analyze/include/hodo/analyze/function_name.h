@@ -30,8 +30,8 @@ std::string suggestion(const std::string& written, const std::vector<std::string
 // The same of a function that did not run; or that it was inlined, and how to ask for it then.
 std::string suggestion(const std::string& written, const std::vector<std::string>& names,
                        const session::Names& files);
-// "not all is known of what the compiler has inlined, as a.dwo is missing", or empty: of what has
-// been asked of the files' debug information up to now.
+// "not all is known of what the compiler has inlined, as a.dwo is missing; it would be ...", or
+// empty: of what has been asked of the files' debug information up to now.
 std::string unknown_inlined(const session::Names& files);
 
 }  // namespace hodo::analyze

@@ -153,8 +153,8 @@ class SymbolTable {
   // is kept.
   std::vector<InlinedCall> inlined_calls(std::string_view name) const;
 
-  // The name of a .dwo file (-gsplit-dwarf) that answers to the three questions above have needed
-  // up to now and that is nowhere to be found; empty: none.
+  // "a.dwo is missing; it would be /p/a.dwo or /build/a.dwo": a .dwo file (-gsplit-dwarf) that
+  // answers to the three questions above have needed up to now; raw. Empty: none.
   std::string missing_part() const;
 
   // All line numbers of the file; empty without DWARF.
