@@ -43,6 +43,18 @@ ManyRuns::Lines ManyRuns::lines_of(const Ran& ran) {
   return out;
 }
 
+std::multiset<ManyRuns::Line> ManyRuns::branches_of(const Ran& ran) {
+  std::multiset<Line> out;
+  for (const analyze::CoveredModule& m : ran.coverage.modules) {
+    const auto names = ask::source_names(m.files);
+    for (const analyze::CoveredBranch& branch : m.branches) {
+      if (branch.line == 0 || branch.file >= names.size()) continue;
+      out.emplace(last_component(m.path), names[branch.file], branch.line);
+    }
+  }
+  return out;
+}
+
 // What of the first run cannot be compared with this one is compared with none.
 void ManyRuns::align_with_first(Ran& ran) {
   const analyze::Coverage whole = first_->coverage;
@@ -54,9 +66,12 @@ void ManyRuns::align_with_first(Ran& ran) {
   }
   if (alignment.rebuilt.empty()) return;
   const Lines left = lines_of(*first_);
+  const std::multiset<Line> branches_left = branches_of(*first_);
   first_->coverage = whole;
   std::ranges::set_difference(lines_of(*first_), left,
                               std::inserter(uncompared_, uncompared_.end()));
+  std::ranges::set_difference(branches_of(*first_), branches_left,
+                              std::inserter(without_branches_, without_branches_.end()));
 }
 
 void ManyRuns::leave_out_unknown() {
@@ -66,8 +81,10 @@ void ManyRuns::leave_out_unknown() {
     files.merge(ask::leave_out_lines(run, without_lines_));
     std::erase_if(run, [this](const auto& counted) {
       const ask::Executed& what = counted.first;
-      return what.kind != ask::Executed::Kind::function &&
-             uncompared_.contains({what.module, what.name, what.line});
+      if (what.kind == ask::Executed::Kind::function) return false;
+      const Line line{what.module, what.name, what.line};
+      return uncompared_.contains(line) ||
+             (what.kind != ask::Executed::Kind::line && without_branches_.contains(line));
     });
   }
   for (const std::string& file : files) {

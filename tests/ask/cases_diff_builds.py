@@ -334,6 +334,11 @@ def case_uncompared(case):
     # Lines of another build are those of the first recording, which only one run executed.
     told = case.hodo("diff", "--only-in", other, "--", one, status=3)
     check("executed nothing that" in told.stdout and "first recording" in told.stderr, told)
+    # And which way they branch is not compared where a function was compiled otherwise, nor ranked.
+    odd = record("odd", "if (n == 1) return plain(n);", "1")
+    for runs in ((odd, "--", one), (one, "--", odd), (odd, odd, "--", one, one)):
+        ranked = case.json("diff", "--top", "0", "--only-in", *runs, status=None)["suspects"]
+        check(not [s for s in ranked if s["kind"] in ("taken", "not-taken")], ranked)
     more = record("more", "\n  if (n == 77)\n    sum = n;", "1", "2")
     old = case.json("diff", "--top", "0", "--only-in", one, "--", more, status=1)["suspects"]
     check([s["line"] for s in old if s["kind"] == "line"] == [line_of(UNCOMPARED, "rare")], old)

@@ -39,12 +39,14 @@ class ManyRuns {
   using Line = std::tuple<std::string, std::string, std::uint32_t>;
   using Lines = std::set<Line>;
   static Lines lines_of(const Ran& ran);
+  static std::multiset<Line> branches_of(const Ran& ran);
   void align_with_first(Ran& ran);
   void leave_out_unknown();
 
   std::unique_ptr<session::Session> first_session_;
   std::unique_ptr<Ran> first_;
   Lines uncompared_;
+  Lines without_branches_;               // their branches are not compared
   ask::FunctionsOfFiles inlined_;        // in some builds
   std::set<std::string> without_lines_;  // files that a run has without source lines
   Outcome out_;
