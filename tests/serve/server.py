@@ -20,7 +20,7 @@ def check(condition, what):
 
 
 def fits(schema, value, path):
-    """Whether a value is as the part of JSON Schema says that the methods use."""
+    """Whether a value is as the part of JSON Schema says that the methods use, and all of it is told there."""
     types = schema.get("type")
     if types:
         types = types if isinstance(types, list) else [types]
@@ -35,9 +35,9 @@ def fits(schema, value, path):
     if isinstance(value, dict):
         for name in schema.get("required", ()):
             check(name in value, f"{path} has no {name}")
-        for name, part in value.items():
-            if name in schema.get("properties", {}):
-                fits(schema["properties"][name], part, f"{path}.{name}")
+        for name, part in value.items() if "properties" in schema else ():
+            check(name in schema["properties"], f"{path}.{name} is in no schema")
+            fits(schema["properties"][name], part, f"{path}.{name}")
     if isinstance(value, list) and "items" in schema:
         for number, part in enumerate(value):
             fits(schema["items"], part, f"{path}[{number}]")

@@ -137,6 +137,7 @@ Json code_result() {
                  {"address", string("where it was in the first process that ran it")},
                  {"size", number("bytes")},
                  {"entered", number("executions of its first instruction")},
+                 {"undecoded", number("bytes at its end that are no known code")},
                  {"blocks", list(any(), "with their instructions, counts and ways on")},
                  {"lines", list(std::move(line), "that have code")},
                  {"source", list(std::move(source), "text of these lines and around them")},

@@ -28,9 +28,12 @@ Json stats_result() {
   return object({{"file", string("the recording")},
                  {"complete", flag("nothing was lost")},
                  {"bytes", number("of trace")},
+                 {"skipped_bytes", number("of them that could not be decoded")},
                  {"instructions", number("that were executed")},
                  {"branches", any("by kind")},
                  {"packets", any("by kind")},
+                 {"events", any("of the trace, by kind")},
+                 {"growing", growing()},
                  {"losses", losses()},
                  {"queues", list(any(), "each stream of trace data")}},
                 {"file", "complete", "instructions", "branches", "losses"});
@@ -53,6 +56,13 @@ Json report_parameters() {
 Json report_result() {
   using namespace schema;
   Json out = stats_result();
+  out["properties"]["command"] = string("that recorded it");
+  out["properties"]["host"] = string("where it was recorded");
+  out["properties"]["recorded_by"] = string("which program and version");
+  out["properties"]["recorded_ns"] = any("when: nanoseconds since 1970");
+  out["properties"]["duration_ns"] = number("from its first to its last time");
+  out["properties"]["finished"] = flag("the recorder came to its end");
+  out["properties"]["snapshot"] = flag("it holds the newest part only");
   out["properties"]["ended"] = list(any(), "how processes ended");
   out["properties"]["tasks"] = list(any(), "processes and threads, what each executed");
   out["properties"]["functions"] = list(any(), "by instructions");
@@ -134,9 +144,19 @@ Result<Json> answer_findings(Workspace& workspace, const Json&) {
 
 Json findings_result() {
   using namespace schema;
-  return object(
-      {{"findings", list(any(), "with evidence; finding:N is the N-th")}, {"losses", losses()}},
-      {"findings"});
+  return object({{"branches", number("that were looked at")},
+                 {"complete", flag("nothing was lost, and everything could be judged")},
+                 {"windows", flag("of branch stacks, between which anything may have happened")},
+                 {"explained", number("what looked wrong and was explained, times")},
+                 {"findings", list(any(), "with evidence; finding:N is the N-th")},
+                 {"suppressed", list(any(), "which suppression left out how many")},
+                 {"unused_suppressions", list(string("a line that fitted nothing"))},
+                 {"learned", any("what a baseline learned of the run")},
+                 {"not_checked", list(any(), "what could not be judged: path, reason, branches")},
+                 {"not_judged", list(string("what the check says nothing about"))},
+                 {"growing", growing()},
+                 {"losses", losses()}},
+                {"findings"});
 }
 
 Result<Json> answer_ends(Workspace& workspace, const Json& params) {
@@ -165,6 +185,10 @@ Json ends_result() {
         list(object(
             {{"pid", any("its number; -1: unknown")},
              {"comm", string("its name")},
+             {"exit_status", number("where it exited")},
+             {"signal", number("that ended it")},
+             {"tid", any("the thread that ended it")},
+             {"fault", any("what the kernel told of the signal: which access, where")},
              {"ended", string("how, in words")},
              {"alone", flag("only the thread `tid` ended so")},
              {"runs", flag("it had not ended when a recording that grows was opened")},

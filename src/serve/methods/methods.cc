@@ -212,6 +212,12 @@ Json losses() {
                      {"cause", "count"}),
               "what the answer could not be made from");
 }
+Json growing() {
+  Json out = object({{"bytes", number("of the file")}, {"duration_ns", number("of what it holds")}},
+                    {"bytes", "duration_ns"});
+  out["description"] = "it is still being recorded, and this is of so much of it";
+  return out;
+}
 
 }  // namespace schema
 

@@ -62,7 +62,9 @@ namespace schema {
 Json thread();
 Json pid();
 Json moment(std::string_view description);
-Json losses();  // of answers
+// Of answers.
+Json losses();
+Json growing();
 }  // namespace schema
 
 }  // namespace hodo::serve

@@ -111,10 +111,16 @@ Json scene_result() {
        {"lost_before", optional(number("the branch before which the path was lost last"))},
        {"before", list(any(), "branches, oldest first")},
        {"after", list(any(), "branches that follow")},
+       {"instructions", list(any(),
+                             "around it, in the order in which the path came to them: moment, "
+                             "at, text; executed: false, or null where the path is lost")},
+       {"source", any("file, line, and lines around it: number, text, whether one ran just here; "
+                      "newer: the file was written to after the program; null: not known")},
        {"steps", any("moments where single steps lead, back and forward")},
        {"other_threads", list(any(), "where the process's other threads were")},
        {"unknown", string("of calls that were inlined, where one was counted to: what is missing "
                           "to know them")},
+       {"growing", growing()},
        {"losses", losses()}},
       {"moment", "calls", "before", "after", "steps", "losses"});
 }
