@@ -12,15 +12,19 @@ namespace hodo::cli {
 namespace {
 
 struct HelpOptions {
-  std::string command;
+  std::vector<std::string> command;  // its words
   bool man = false;
 };
 
 int run(const Program& program, const HelpOptions& options) {
-  const CLI::App* app = &program.app();
-  if (!options.command.empty() && options.command != "hodo") app = program.find(options.command);
+  std::string name;
+  for (const std::string& word : options.command) name += (name.empty() ? "" : "-") + word;
+  const CLI::App* app = name.empty() || name == "hodo" ? &program.app() : program.find(name);
   if (app == nullptr) {
-    std::string line = fmt::format("hodo: {}\n", program.unknown(options.command));
+    const std::string members = program.group(name);
+    const std::string line = members.empty()
+                                 ? fmt::format("hodo: {}\n", program.unknown(Program::spoken(name)))
+                                 : fmt::format("hodo: {} is several commands: {}\n", name, members);
     std::fputs(line.c_str(), stderr);
     return kExitUsage;
   }

@@ -100,10 +100,10 @@ std::vector<std::string> Program::remaining(std::string_view name) const {
 std::string Program::unknown(std::string_view name) const {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
-    if (!entry.app->get_group().empty()) names.push_back(entry.app->get_name());
+    if (!entry.app->get_group().empty()) names.push_back(spoken(entry.app->get_name()));
   }
   std::string message = fmt::format("unknown command '{}'", name);
-  std::string nearest = nearest_word(name, names);
+  std::string nearest = nearest_word(spoken(std::string(name)), names);
   return nearest.empty() ? message : fmt::format("{} (did you mean '{}'?)", message, nearest);
 }
 

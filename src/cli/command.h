@@ -65,6 +65,9 @@ class Program {
   // After parsing: the words of the other program's command line that followed the subcommand
   // `name`, which exists.
   std::vector<std::string> remaining(std::string_view name) const;
+  // The commands that begin with this word, "'hodo vm record' or 'hodo vm ps'"; empty if there are
+  // none.
+  std::string group(std::string_view word) const;
   // "unknown command 'brnch' (did you mean 'branches'?)"
   std::string unknown(std::string_view name) const;
   // A command's name as it is typed: "vm record".
@@ -80,8 +83,6 @@ class Program {
   int parse(int argc, char** argv, const Entry*& chosen);
   // Makes one word of the two that name a command.
   void join_group(std::vector<std::string>& words) const;
-  // The commands that begin with this word, for a person; empty if there are none.
-  std::string group(std::string_view word) const;
 
   std::unique_ptr<CLI::App> app_;
   Manual manual_;

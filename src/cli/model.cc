@@ -14,7 +14,8 @@ OptionModel option_model(const CLI::Option& option) {
     for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
   }
   bool flag = !out.argument && option.get_items_expected_max() == 0;
-  if (!flag) out.value = out.argument ? option.get_name(true) : option.get_type_name();
+  if (!flag) out.type = option.get_type_name();
+  out.value = out.argument ? option.get_name(true) : out.type;
   out.text = option.get_description();
   out.required = option.get_required();
   out.repeats = option.get_items_expected_max() > 1;
@@ -25,10 +26,10 @@ OptionModel option_model(const CLI::Option& option) {
 
 std::vector<std::string> OptionModel::choices() const {
   std::vector<std::string> words;
-  if (value.find('|') == std::string::npos) return words;
-  for (std::size_t at = 0; at <= value.size();) {
-    std::size_t end = std::min(value.find('|', at), value.size());
-    words.push_back(value.substr(at, end - at));
+  if (type.find('|') == std::string::npos) return words;
+  for (std::size_t at = 0; at <= type.size();) {
+    std::size_t end = std::min(type.find('|', at), type.size());
+    words.push_back(type.substr(at, end - at));
     at = end + 1;
   }
   return words;

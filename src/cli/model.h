@@ -12,12 +12,13 @@ namespace hodo::cli {
 struct OptionModel {
   std::vector<std::string> names;  // "-o", "--output"; empty for an argument
   std::string value;               // "FILE", "text|csv"; empty for a flag
+  std::string type;                // the same, where an argument is called otherwise
   std::string text;                // what it does
   bool argument = false;           // positional
   bool required = false;
   bool repeats = false;
 
-  // The words that `value` offers: "text|csv" has two, "FILE" none.
+  // The words that `type` offers: "text|csv" has two, "FILE" none.
   std::vector<std::string> choices() const;
 };
 

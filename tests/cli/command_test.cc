@@ -92,7 +92,49 @@ TEST_F(Command, BashCompletes) {
   EXPECT_EQ(offered(folder, "hodo branches --not", 2), "--not-taken\n");
   EXPECT_EQ(offered(folder, "hodo completion f", 2), "fish\n");
   EXPECT_EQ(offered(folder, "hodo help st", 2), "stats\n");
+  EXPECT_EQ(offered(folder, "hodo help vm r", 3), "record\n");
+  EXPECT_EQ(offered(folder, "hodo vm ps --qm", 3), "--qmp\n");
+  EXPECT_EQ(offered(folder, "hodo show cr", 2), "crash\n");
+  EXPECT_EQ(offered(folder, "hodo show crash cr", 3), "\n") << "a file";
+  EXPECT_EQ(offered(folder, "hodo branches --from f", 3), "finding:\n");
+  EXPECT_EQ(offered(folder, "hodo show crash --step ov", 4), "over\n");
+  EXPECT_EQ(offered(folder, "hodo explain chain.r", 2), "chain.rop\n");
+  EXPECT_EQ(offered(folder, "hodo record --check -- bas", 4).substr(0, 4), "bash");
+  EXPECT_EQ(offered(folder, "hodo record -- bash --ver", 4), "\n") << "the program's own";
   EXPECT_EQ(offered(folder, "hodo report x", 2), "\n") << "file names are left to bash";
+}
+
+// What fish offers for a command line, one word per line.
+TEST_F(Command, FishCompletes) {
+  if (std::system("command -v fish > /dev/null 2>&1") != 0) GTEST_SKIP() << "no fish here";
+  write("hodo.fish", hodo("completion fish").out);
+  const auto offers = [&](const std::string& line) {
+    write("ask.fish", "source hodo.fish; complete -C '" + line + "' | string split -f1 \\t");
+    // Its status says whether the last of them was split.
+    const std::string words =
+        "cd '" + folder_.string() + "' && HOME=. fish ask.fish > offered; true";
+    EXPECT_EQ(std::system(words.c_str()), 0);
+    return contents(at("offered"));
+  };
+  EXPECT_EQ(offers("hodo br"), "branches\n");
+  EXPECT_EQ(offers("hodo help vm r"), "record\n");
+  EXPECT_EQ(offers("hodo vm ps --qm"), "--qmp\n");
+  EXPECT_EQ(offers("hodo vm record --sour"), "") << "of hodo record";
+  EXPECT_EQ(offers("hodo record --sour"), "--source\n");
+  EXPECT_EQ(offers("hodo show cr"), "crash\n");
+  EXPECT_EQ(offers("hodo show crash cr"), "");
+  EXPECT_EQ(offers("hodo show crash hodo.f"), "hodo.fish\n");
+  EXPECT_EQ(offers("hodo branches --from f"), "finding:\n");
+  EXPECT_EQ(offers("hodo list main --top hodo.f"), "") << "a number";
+}
+
+TEST_F(Command, HelpTakesTheWordsOfACommand) {
+  EXPECT_EQ(hodo("help vm record").out, hodo("vm record --help").out);
+  const Ran ran = hodo("help vm");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_TRUE(ran.err.starts_with("hodo: vm is several commands: 'hodo vm record' or ")) << ran.err;
+  EXPECT_EQ(hodo("help vm recrod").err,
+            "hodo: unknown command 'vm recrod' (did you mean 'vm record'?)\n");
 }
 
 }  // namespace
