@@ -129,6 +129,15 @@ class Teller {
 
   Status add(const serve::Ended& ended) {
     begin(ended);
+    Result<std::optional<ask::Scene>> exception{std::nullopt};
+    if (shown_ + ended.threads.size() <= serve::kMostLastScenes) {
+      exception = serve::last_exception(session_, ended, how_.walk.progress, how_.index);
+    }
+    if (!exception) return std::unexpected(exception.error());
+    if (*exception) {
+      text_ += fmt::format("its last exception was raised at {}; see below\n",
+                           ask::to_string((*exception)->moment));
+    }
     for (const ask::LastMoment& last : ended.threads) {
       if (shown_++ == serve::kMostLastScenes) {
         text_ += "\nmore threads are left out; --pid and --tid choose\n";
@@ -139,7 +148,8 @@ class Teller {
       view::SceneView what(session_, *scene, options_.around);
       add_text(what);
     }
-    return add_exception(ended);
+    if (*exception) add_exception(**exception);
+    return {};
   }
 
   std::string take() {
@@ -166,17 +176,12 @@ class Teller {
     text_ += style_.paint(tone, fmt::format("{}: {}", name, serve::end_words(ended))) + "\n";
   }
 
-  Status add_exception(const serve::Ended& ended) {
-    if (shown_ > serve::kMostLastScenes) return {};
-    auto scene = serve::last_exception(session_, ended, how_.walk.progress, how_.index);
-    if (!scene) return std::unexpected(scene.error());
-    if (!*scene) return {};
-    view::SceneView what(session_, **scene, options_.around);
+  void add_exception(const ask::Scene& scene) {
+    view::SceneView what(session_, scene, options_.around);
     text_ += "\n" +
              style_.paint(view::Tone::title, fmt::format("Exception that it raised, at {}",
-                                                         ask::to_string((*scene)->moment))) +
+                                                         ask::to_string(scene.moment))) +
              "\n" + view::calls_of_scene(what, style_);
-    return {};
   }
 
   void add_text(view::SceneView& what) {

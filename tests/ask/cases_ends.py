@@ -301,6 +301,7 @@ def case_failures(case):
     check(names(raised)[:5] == ["_Unwind_RaiseException", "__cxa_throw", "raises", "catches", "main"], names(raised))
     text = case.hodo("crash", data, status=None).stdout
     check(f"Exception that it raised, at {raised['moment']}" in text, text)
+    check(f"exit status 4\nits last exception was raised at {raised['moment']}; see below\n" in text, text)
     check(case.json("crash", data, "--no-index", status=None)["processes"][0] == ended, "without an index")
 
     data, (ended, ) = ends("good")
