@@ -479,7 +479,7 @@ def in_a_root_without_proc(box):
     done = box.record(["/usr/sbin/chroot", root, "/hello"])
     equal(done.stdout, b"hello\n", "output")
     box.stats(COMPLETE)
-    equal(pieces_of_code(box.data), 0, "pieces of code that lie in files")
+    check(pieces_of_code(box.data) < 20, "no more pieces of code than the kernel's page (vDSO) has")
 
 
 def pieces_of_code(path):
@@ -514,7 +514,10 @@ def in_a_root_by_pivot_root(box):
     shutil.copy(program, os.path.join(root, "hello"))
     os.mkdir(os.path.join(root, "old"))
     script = f"mount --bind {root} {root} && cd {root} && pivot_root . old && exec /hello"
-    done = box.record(["unshare", "-m", "sh", "-c", script])
+    command = [box.tool("unshare"), "--mount", "sh", "-c", script]
+    if box.run(command).returncode != 0:
+        raise Skip("nothing can be mounted here")
+    done = box.record(command)
     equal(done.stdout, b"hello\n", "output")
     box.read("check", COMPLETE)
     check(pieces_of_code(box.data) < 60, "what is kept of three files is in pieces of 60 KB")
