@@ -16,6 +16,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -37,8 +38,12 @@ bool is_served(dev_t device, pid_t pid) {
 }
 
 struct FileCopies::Copy {
+  struct Part {
+    std::uint64_t begin, end;
+  };
   Fd memory;
-  bool whole = false;  // for its thread
+  std::uint64_t size = 0;   // of the file
+  std::vector<Part> there;  // what of it has been copied
 };
 
 namespace {
@@ -90,28 +95,43 @@ struct FileCopies::Queue {
   // For the thread:
   std::uint64_t whole_left = kMostWhole, mapped_left = kMostMapped;
 
+  bool has(const Copy& copy, std::uint64_t offset, std::uint64_t size) {
+    const std::lock_guard lock(mutex);
+    if (copy.there.empty()) return false;
+    const std::uint64_t begin = std::min(offset, copy.size);
+    const std::uint64_t end = begin + std::min(size, copy.size - begin);
+    return std::ranges::any_of(
+        copy.there, [&](const Copy::Part& part) { return part.begin <= begin && end <= part.end; });
+  }
+
   void take(Job& job) {
     if (job.copy == nullptr) {
       const char done = 0;
       (void)send(job.waits.get(), &done, 1, MSG_NOSIGNAL);
-      return;
+    } else if (!has(*job.copy, job.offset, job.size)) {
+      copy(job);
     }
-    if (job.copy->whole) return;
+  }
+
+  void copy(Job& job) {
     const Fd file = open_source(job.source);
     // By no stat(), which only the user of such a file system may call.
     const off_t end = file ? lseek(file.get(), 0, SEEK_END) : -1;
     const Fd& memory = job.copy->memory;
     if (end < 0 || ftruncate(memory.get(), end) != 0) return;
     const auto size = static_cast<std::uint64_t>(end);
-    if (size <= whole_left) {
-      whole_left -= size;
-      job.copy->whole = copy_range(file, memory, 0, size);
-      return;
+    Copy::Part part{0, size};
+    if (size > whole_left) {
+      part.begin = std::min(job.offset, size);
+      part.end = part.begin + std::min(job.size, size - part.begin);
     }
-    const std::uint64_t there = size - std::min(size, job.offset);
-    const std::uint64_t mapped = std::min({job.size, there, mapped_left});
-    mapped_left -= mapped;
-    (void)copy_range(file, memory, job.offset, mapped);
+    std::uint64_t& left = size > whole_left ? mapped_left : whole_left;
+    if (part.end - part.begin > left) return;
+    left -= part.end - part.begin;
+    if (!copy_range(file, memory, part.begin, part.end - part.begin)) return;
+    const std::lock_guard lock(mutex);
+    job.copy->size = size;
+    job.copy->there.push_back(part);
   }
 };
 
@@ -126,7 +146,13 @@ FileCopies::~FileCopies() {
 std::shared_ptr<FileCopies::Copy> FileCopies::make() {
   Fd memory(memfd_create("hodo-file", MFD_CLOEXEC));
   if (!memory) return nullptr;
-  return std::make_shared<Copy>(Copy{.memory = std::move(memory)});
+  auto copy = std::make_shared<Copy>();
+  copy->memory = std::move(memory);
+  return copy;
+}
+
+bool FileCopies::has(const Copy& copy, std::uint64_t offset, std::uint64_t size) const {
+  return queue_->has(copy, offset, size);
 }
 
 int FileCopies::descriptor(const Copy& copy) { return copy.memory.get(); }
@@ -166,7 +192,12 @@ void FileCopies::begin(const std::shared_ptr<Queue>& queue) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(work, queue).detach();
+  try {
+    std::thread(work, queue).detach();
+  } catch (const std::system_error&) {  // as many run as may: nothing is copied now
+    queue->begun = false;
+    queue->jobs.clear();
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -41,6 +41,9 @@ class FileCopies {
   // In memory that has the file's size once something of it is there; null: there is none.
   std::shared_ptr<Copy> make();
   static int descriptor(const Copy& copy);
+  // Whether it has this part of the file, as far as there is one.
+  bool has(const Copy& copy, std::uint64_t offset, std::uint64_t size) const;
+  bool is_whole(const Copy& copy) const { return has(copy, 0, ~std::uint64_t{0}); }
   // All of it from now on, or as much as is mapped, as soon as it can be had.
   void fill(std::shared_ptr<Copy> copy, Source source, std::uint64_t offset, std::uint64_t size);
   // A byte to who waits there, once all is done that was asked for until now.

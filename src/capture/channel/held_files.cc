@@ -197,6 +197,7 @@ Status HeldFiles::keep_missing(perfdata::Writer& writer, Rounds& rounds) {
 
 // What is no ELF file is a program's memory by another name, or will not be looked into.
 void HeldFiles::keep_whole(const Identity& identity, const Held& held, perfdata::Writer& writer) {
+  if (held.copy != nullptr && !copies_.is_whole(*held.copy)) return;
   auto elf = image::read_elf_file(way_to(held));
   if (!elf || identity.path.starts_with("/memfd:")) return;
   auto file = image::RegularFile::open(way_to(held));
@@ -215,6 +216,7 @@ Status HeldFiles::keep(const Identity& identity, const Held& held, perfdata::Wri
   keep_whole(identity, held, writer);
   std::array<std::uint8_t, std::size_t{60} << 10> bytes{};
   for (const Mapped& one : held.mappings) {
+    if (held.copy != nullptr && !copies_.has(*held.copy, one.offset, one.size)) continue;
     perfdata::Stamp stamp = one.stamp;
     stamp.time = rounds.time_of(stamp.time);
     for (std::uint64_t done = 0; done < one.size && kept_ < kMostBytes;) {
