@@ -251,7 +251,7 @@ int interrupted_call(const user_regs_struct& registers) {
 
 bool has_waiting(pid_t tid, const std::function<bool(const siginfo_t&)>& is_it) {
   constexpr std::uint32_t kAtOnce = 64;
-  std::array<siginfo_t, kAtOnce> waiting;
+  std::array<siginfo_t, kAtOnce> waiting{};
   __ptrace_peeksiginfo_args which{.off = 0, .flags = 0, .nr = kAtOnce};
   for (;;) {
     const long got = ptrace(PTRACE_PEEKSIGINFO, tid, &which, waiting.data());
