@@ -25,69 +25,47 @@ void send_descriptor(int socket, int fd) {
   sendmsg(socket, &message.header, MSG_NOSIGNAL);
 }
 
-// For what may come with a message.
-struct ControlRoom {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))> bytes{};
-};
-
-bool is_descriptor(const cmsghdr& header) {
-  return header.cmsg_level == SOL_SOCKET && header.cmsg_type == SCM_RIGHTS;
-}
-
-Fd descriptor_in(const cmsghdr& header) {
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(&header), sizeof(fd));
-  return Fd(fd);
-}
-
-struct Sent {
-  ssize_t bytes = 0;
-  relay::Hello hello;
+struct Received {
+  ssize_t bytes = 0;  // as recvmsg() says
   std::int32_t sender = 0;
   Fd given;
 };
 
-Sent receive_hello(int socket) {
-  Sent out;
-  iovec part{&out.hello, sizeof(out.hello)};
-  ControlRoom control{};
+// A message may bring more descriptors than were asked for: the first one is taken.
+Fd first_descriptor(const cmsghdr& rights) {
+  Fd first;
+  const auto* const data = CMSG_DATA(&rights);
+  for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= rights.cmsg_len; at += sizeof(int)) {
+    int fd = -1;
+    std::memcpy(&fd, data + at, sizeof(fd));
+    Fd one(fd);
+    if (!first) first = std::move(one);
+  }
+  return first;
+}
+
+// A message of so many bytes, who sent it, and what came with it.
+Received receive(int socket, void* bytes, std::size_t size) {
+  Received out;
+  iovec part{bytes, size};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
   out.bytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (out.bytes < 0) return out;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
-      ucred who{};
-      std::memcpy(&who, CMSG_DATA(header), sizeof(who));
-      out.sender = who.pid;
-    } else if (is_descriptor(*header)) {
-      out.given = descriptor_in(*header);
-    }
+    if (header->cmsg_level != SOL_SOCKET) continue;
+    if (header->cmsg_type == SCM_RIGHTS) out.given = first_descriptor(*header);
+    if (header->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred who{};
+    std::memcpy(&who, CMSG_DATA(header), sizeof(who));
+    out.sender = who.pid;
   }
   return out;
-}
-
-// The message's size, and the socket that came with it.
-ssize_t receive_descriptor(int socket, Fd& out) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  ControlRoom control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
-  const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0) return got;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
-    if (is_descriptor(*header)) out = descriptor_in(*header);
-  }
-  return got;
 }
 
 ucred peer_of(int socket) {
@@ -104,21 +82,22 @@ Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
   look_for_keys();
   accept_by_lines();
   for (std::size_t i = 0; i < silent_.size();) {
-    auto [n, hello, sender, given] = receive_hello(silent_[i].get());
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    relay::Hello hello;
+    Received got = receive(silent_[i].get(), &hello, sizeof(hello));
+    if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
       ++i;
       continue;
     }
     Fd socket = std::move(silent_[i]);
     silent_.erase(silent_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (n != sizeof(hello)) continue;
+    if (got.bytes != sizeof(hello)) continue;
     if (hello.magic != relay::kMagic || hello.version != relay::kVersion) continue;
     if (hello.start == relay::Start::line) {
       lines_.push_back(std::move(socket));
       continue;
     }
-    auto asked = open_channel(hello, sender, std::move(socket));
-    if (asked) asked->given = std::move(given);
+    auto asked = open_channel(hello, got.sender, std::move(socket));
+    if (asked) asked->given = std::move(got.given);
     return asked;
   }
   return std::nullopt;
@@ -181,11 +160,11 @@ void Connections::look_for_keys() {
 void Connections::accept_by_lines() {
   std::erase_if(lines_, [this](const Fd& line) {
     for (int n = 0; n < kAcceptedAtOnce; ++n) {
-      Fd handed;
-      const ssize_t got = receive_descriptor(line.get(), handed);
-      if (got < 0) return errno != EAGAIN && errno != EINTR;
-      if (!handed) return true;
-      silent_.push_back(std::move(handed));
+      char byte = 0;
+      Received got = receive(line.get(), &byte, 1);
+      if (got.bytes < 0) return errno != EAGAIN && errno != EINTR;
+      if (!got.given) return true;
+      silent_.push_back(std::move(got.given));
     }
     return false;
   });

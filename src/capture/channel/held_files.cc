@@ -53,7 +53,7 @@ void HeldFiles::hold_program(pid_t pid) {
   if (!fresh) return;
   at->second.copy = copies_.make();
   if (at->second.copy == nullptr) return;
-  copies_.fill(at->second.copy, {.place = std::move(place), .paths = {}, .inode = inode}, 0, 0);
+  copies_.fill(at->second.copy, {.place = std::move(place), .inode = inode}, 0, 0);
 }
 
 bool HeldFiles::is_served(dev_t device, ino_t inode, pid_t pid) {
@@ -105,12 +105,13 @@ HeldFiles::Held* HeldFiles::copy_mapped(const perfdata::Mmap& mapping) {
 
 void HeldFiles::copy(std::pair<dev_t, ino_t> which, Fd file, Fd waits) {
   const auto found = std::ranges::find_if(files_, [&](const auto& one) {
-    return std::pair(one.first.device, one.first.inode) == which;
+    const auto& [identity, held] = one;
+    return std::pair(identity.device, identity.inode) == which && held.copy != nullptr &&
+           !held.mappings.empty();
   });
-  if (file && found != files_.end() && !found->second.mappings.empty()) {
-    const Held& held = found->second;
-    const Mapped& last = held.mappings.back();
-    if (held.copy) copies_.fill(held.copy, {.file = std::move(file)}, last.offset, last.size);
+  if (file && found != files_.end()) {
+    const Mapped& last = found->second.mappings.back();
+    copies_.fill(found->second.copy, {.file = std::move(file)}, last.offset, last.size);
   }
   copies_.say_done(std::move(waits));
 }
