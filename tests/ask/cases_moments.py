@@ -190,7 +190,7 @@ def case_sources_elsewhere(case):
 
 def case_newer_than_what_lies_elsewhere(case):
     """Of a program under --symfs it is that file which its sources may be newer than."""
-    program = case.program("parse", PARSE, "-O1")
+    program = case.program("parse", PARSE, "-O1", "-static")  # nothing else lies below root
     data, source, root = case.record("a.data", program, "12a"), program + ".c", case.path("root")
     there = root + program
     os.makedirs(os.path.dirname(there))
