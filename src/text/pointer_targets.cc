@@ -202,6 +202,9 @@ std::vector<std::uint64_t> named_data(const Pointers& pointers, const Sweep& swe
   std::vector<std::uint64_t> out;
   for (const Pointer& p : pointers.all()) out.push_back(p.to);
   for (const Sweep::Reference& r : sweep.references) out.push_back(r.to);
+  // A vtable's words are read from where an object points; pairs of pointers, to be stored at once,
+  // lie behind it (GCC's pools of constants).
+  out.insert(out.end(), sweep.accessed.begin(), sweep.accessed.end());
   std::ranges::sort(out);
   return out;
 }

@@ -207,6 +207,9 @@ class Sweeper {
     const bool indirect = insn.insn.cls == InsnClass::icall || insn.insn.cls == InsnClass::ijmp;
     if (indirect && insn.address) out_.through_slots.push_back({at, *insn.address});
     if (insn.address && insn.computes) refer(at, *insn.address);
+    if (insn.address && !insn.computes && !indirect && !text_.contains(*insn.address)) {
+      out_.accessed.push_back(*insn.address);
+    }
     if (insn.immediate && how_.fixed) refer(at, *insn.immediate);
     // MOV REG, IMM64, which is added to the GOT's address.
     if (!narrow_ && how_.got && insn.immediate && insn.insn.length == kMoveOfWord) {

@@ -22,6 +22,8 @@ struct Sweep {
   std::vector<Reference> references;
   // The same, of something in the text.
   std::vector<Reference> labels;
+  // What instructions read or write at an address outside the text that they name.
+  std::vector<std::uint64_t> accessed;
   // Direct jumps, conditional or not: from and to.
   std::vector<Reference> jumps;
   std::vector<std::uint64_t> indirect_jumps;
