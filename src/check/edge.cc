@@ -409,6 +409,15 @@ bool Locator::may_be_copy(const End& end, std::uint32_t space, std::uint64_t tim
   return data_.try_emplace(&of, of).first->second.has(code).value_or(true);
 }
 
+const Scope& Locator::scope(std::uint32_t space, std::uint64_t time) {
+  auto files = regions_->files(space, time);
+  if (!scope_ || files != in_scope_) {
+    scope_.emplace(files, modules_);
+    in_scope_ = std::move(files);
+  }
+  return *scope_;
+}
+
 session::Regions::Id Locator::region(std::uint32_t space, std::uint64_t address,
                                      std::uint64_t time) const {
   if (address == 0) return {.id = 0, .until = session::Regions::kNever};

@@ -15,6 +15,7 @@
 #include "hodo/text/module.h"
 #include "modules.h"
 #include "path_facts.h"
+#include "scope.h"
 #include "text_pages.h"
 
 namespace hodo::check {
@@ -76,6 +77,7 @@ class Locator {
     regions_ = session.regions();
     copies_.clear();
     pages_.clear();
+    scope_.reset();
   }
 
   // Who made memory executable; it must outlive this.
@@ -106,6 +108,8 @@ class Locator {
   isa::Mode mode(std::uint32_t space, std::uint64_t time) const {
     return session_->mode(space, time);
   }
+  // Of the files that are mapped then; as it is until the next call.
+  const Scope& scope(std::uint32_t space, std::uint64_t time);
   Modules& modules() { return modules_; }
   const Modules& modules() const { return modules_; }
   const session::Regions& regions() const { return *regions_; }
@@ -123,6 +127,8 @@ class Locator {
   bool settled_ = false;
   Modules modules_;
   TextPages pages_;
+  std::vector<session::MappedFile> in_scope_;
+  std::optional<Scope> scope_;  // of these
   // may_be_copy() of the code that begins at an address, by space and region.
   static constexpr std::size_t kMostCopies = std::size_t{1} << 16;  // else they are found out again
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, bool> copies_;

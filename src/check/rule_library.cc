@@ -140,8 +140,7 @@ class LibraryInjected final : public HistoryRule {
     if (!loaded_.emplace(space, library.module).second) return {};
     const std::string_view how = way_of_loading(step, locator);
     if (how.empty()) return {};
-    const auto files = locator.regions().files(space, step.branch.time);
-    const Scope scope(files, locator.modules());
+    const Scope& scope = locator.scope(space, step.branch.time);
     if (scope.depends(scope.program(), library.module)) return {};
     Verdict verdict = stranger(fmt::format("{} was loaded {}", library.path, how), library.path);
     if (how == kByPointer) verdict.attack = step.thread.loader_attack;

@@ -49,7 +49,7 @@ class PltRedirected final : public EdgeRule {
                          fmt::format("the call of {} leads to {}", name,
                                      other.empty() ? "a place that is not called so" : other)};
     }
-    const Scope scope(locator.regions().files(edge.space, edge.branch.time), locator.modules());
+    const Scope& scope = locator.scope(edge.space, edge.branch.time);
     if (scope.program() == nullptr || scope.depends(scope.program(), &module) ||
         scope.depends(edge.from.module, &module) || scope.share_opened(edge.from.module, &module) ||
         scope.lacks(edge.from.module, name)) {
@@ -110,7 +110,7 @@ class PltRedirected final : public EdgeRule {
     const text::Module& module = *edge.to.module;
     if (!module.needed().empty()) return false;
     if (is_libc(module)) return true;
-    const Scope scope(locator.regions().files(edge.space, edge.branch.time), locator.modules());
+    const Scope& scope = locator.scope(edge.space, edge.branch.time);
     const std::string_view path =
         scope.program() == nullptr ? std::string_view() : scope.program()->elf().interpreter;
     return !path.empty() && text::file_name(path) == text::file_name(edge.to.path);

@@ -1,6 +1,8 @@
 #include "scope.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "hodo/text/names.h"
 
@@ -35,9 +37,16 @@ void Scope::claim(std::string_view name, const text::Module* module, Claim how) 
   if (!fresh && how < it->second.second) it->second = {module, how};
 }
 
-bool Scope::collect(const text::Module* from, std::set<const text::Module*>& out) const {
-  std::vector<const text::Module*> todo = {from};
+bool Scope::Reached::contains(const text::Module* module) const {
+  return std::ranges::binary_search(files, module);
+}
+
+const Scope::Reached& Scope::reached(const text::Module* from) const {
+  const auto [known, fresh] = reached_.try_emplace(from);
+  if (!fresh) return known->second;
   bool complete = true;
+  std::set<const text::Module*> out;
+  std::vector<const text::Module*> todo = {from};
   while (!todo.empty()) {
     const text::Module* module = todo.back();
     todo.pop_back();
@@ -52,41 +61,40 @@ bool Scope::collect(const text::Module* from, std::set<const text::Module*>& out
     for (const std::string& name : module->needed()) complete &= add(name);
     for (const std::string& name : module->wished()) add(name);
   }
-  return complete;
+  known->second = {.files = {out.begin(), out.end()}, .complete = complete};
+  return known->second;
 }
 
 bool Scope::depends(const text::Module* from, const text::Module* to) const {
-  std::set<const text::Module*> all;
-  if (from != nullptr) collect(from, all);
-  return all.contains(to);
+  return from != nullptr && reached(from).contains(to);
 }
 
 bool Scope::share_opened(const text::Module* from, const text::Module* to) const {
   if (depends(program_, from)) return false;
   return std::ranges::any_of(loaded_, [&](const Loaded& opened) {
-    std::set<const text::Module*> all;
-    if (opened.module != nullptr) collect(opened.module, all);
-    return all.contains(from) && all.contains(to);
+    return depends(opened.module, from) && depends(opened.module, to);
   });
 }
 
 bool Scope::lacks(const text::Module* from, std::string_view name) const {
-  std::set<const text::Module*> all;
-  if (program_ == nullptr || !collect(program_, all) || !collect(from, all)) return false;
-  return std::ranges::none_of(all, [&](const text::Module* module) {
+  if (program_ == nullptr) return false;
+  const auto has = [&](const text::Module* module) {
     return std::ranges::any_of(module->symbols().named(name), &symbol::Symbol::global);
+  };
+  return std::ranges::all_of(std::array{program_, from}, [&](const text::Module* file) {
+    const Reached& all = reached(file);
+    return all.complete && std::ranges::none_of(all.files, has);
   });
 }
 
 std::vector<Scope::Stranger> Scope::strangers() const {
-  std::set<const text::Module*> wanted;
-  if (program_ == nullptr || !collect(program_, wanted)) return {};
+  if (program_ == nullptr || !reached(program_).complete) return {};
   const std::string_view interpreter = text::file_name(program_->elf().interpreter);
   std::vector<Loaded> all = loaded_;
   std::ranges::stable_sort(all, {}, &Loaded::since);
   std::vector<Stranger> out;
   for (const Loaded& l : all) {
-    if (l.module != nullptr && wanted.contains(l.module)) continue;
+    if (l.module != nullptr && depends(program_, l.module)) continue;
     const bool linker = text::file_name(l.path) == interpreter ||
                         (l.module != nullptr && l.module->soname() == interpreter);
     if (linker) continue;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,15 +48,21 @@ class Scope {
   std::vector<Stranger> strangers() const;
 
  private:
+  // What a file is and depends on, ascending, and whether all of that is there.
+  struct Reached {
+    std::vector<const text::Module*> files;
+    bool complete = true;
+    bool contains(const text::Module* module) const;
+  };
   // Why a file is taken for the library of a name, the best reason first.
   enum class Claim : std::uint8_t { file_name, link, soname };
   void claim(std::string_view name, const text::Module* module, Claim how);
-  // False: something is missing.
-  bool collect(const text::Module* from, std::set<const text::Module*>& out) const;
+  const Reached& reached(const text::Module* from) const;
 
   std::vector<Loaded> loaded_;
   std::map<std::string, std::pair<const text::Module*, Claim>, std::less<>> by_name_;
   const text::Module* program_ = nullptr;
+  mutable std::map<const text::Module*, Reached> reached_;  // as it was asked for
 };
 
 }  // namespace hodo::check

@@ -102,16 +102,27 @@ const std::vector<RecordingRegions::Presence>& RecordingRegions::presences(
   return *found;
 }
 
-std::vector<MappedFile> RecordingRegions::files(std::uint32_t space, std::uint64_t time) const {
-  std::vector<MappedFile> out;
-  if (space >= recording_.processes().size()) return out;
+RecordingRegions::Present RecordingRegions::present(std::uint32_t space, std::uint64_t time) const {
+  Present out{.space = space, .since = 0, .until = kNever, .files = {}};
+  std::set<std::string_view> known;
   for (const Presence& p : presences(space)) {
+    for (const std::uint64_t change : {p.since, p.until}) {
+      if (change <= time) out.since = std::max(out.since, change);
+      if (change > time) out.until = std::min(out.until, change);
+    }
     if (p.since > time || (p.until != kNever && p.until <= time)) continue;
     const std::string_view path = recording_.files()[p.file].path;
-    const bool known = std::ranges::find(out, path, &MappedFile::path) != out.end();
-    if (!known) out.push_back({path, location(p.file), p.since});
+    if (known.insert(path).second) out.files.push_back({path, location(p.file), p.since});
   }
   return out;
+}
+
+std::vector<MappedFile> RecordingRegions::files(std::uint32_t space, std::uint64_t time) const {
+  if (space >= recording_.processes().size()) return {};
+  if (space != last_.space || time < last_.since || time >= last_.until) {
+    last_ = present(space, time);
+  }
+  return last_.files;
 }
 
 std::uint64_t RecordingRegions::next_thread(std::uint32_t space, std::uint64_t time) const {

@@ -39,12 +39,21 @@ class RecordingRegions final : public Regions {
     std::uint64_t until = 0;
   };
   const std::vector<Presence>& presences(std::uint32_t space) const;
+  // files() of a space, from `since` to before `until`.
+  struct Present {
+    std::uint32_t space = 0;
+    std::uint64_t since = 0;
+    std::uint64_t until = 0;
+    std::vector<MappedFile> files;
+  };
+  Present present(std::uint32_t space, std::uint64_t time) const;
 
   const perfdata::Model& recording_;
   Spaces& spaces_;
   // For each space, by `first`; found when they are first asked for: few, where a process that
   // makes code in a file's memory has a mapping for each piece of it.
   mutable std::vector<std::optional<std::vector<Presence>>> presences_;
+  mutable Present last_;  // those that were asked for last: who asks asks for them again
 };
 
 }  // namespace hodo::session

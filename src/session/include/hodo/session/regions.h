@@ -44,6 +44,7 @@ struct MappedFile {
   std::string_view path;      // as recorded
   std::string_view location;  // as in Region
   std::uint64_t since = 0;    // when it was mapped; trace clock
+  bool operator==(const MappedFile&) const = default;
 };
 
 // A process that another one forked, which ran one thread until then.
