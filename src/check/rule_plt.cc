@@ -52,7 +52,7 @@ class PltRedirected final : public EdgeRule {
     const Scope& scope = locator.scope(edge.space, edge.branch.time);
     if (scope.program() == nullptr || scope.depends(scope.program(), &module) ||
         scope.depends(edge.from.module, &module) || scope.share_opened(edge.from.module, &module) ||
-        scope.lacks(edge.from.module, name)) {
+        scope.lacks(edge.from.module, name) || are_copies(edge, name)) {
       return std::nullopt;
     }
     return Verdict{
@@ -64,6 +64,17 @@ class PltRedirected final : public EdgeRule {
   }
 
  private:
+  // Inline functions of C++ and instances of its templates ("vague linkage"): each file that uses
+  // one has a copy, and the dynamic linker takes the first of all, also that of a file which was
+  // opened for all (RTLD_GLOBAL).
+  static bool are_copies(const Edge& edge, std::string_view name) {
+    const auto is_copy = [&](const symbol::Symbol& symbol) {
+      return symbol.weak && symbol.name == name;
+    };
+    return std::ranges::any_of(edge.from.module->symbols().named(name), is_copy) &&
+           std::ranges::any_of(edge.to.module->names_at(edge.to.vaddr), is_copy);
+  }
+
   // What chooses a function has the address of each that it may be.
   static std::optional<Verdict> judge_chosen(const Edge& edge) {
     if (!edge.from.has(text::kPlt) || edge.from.kept || !edge.to.known()) return std::nullopt;

@@ -90,9 +90,9 @@ void FileSymbols::add_table(const ElfFile& file, image::ElfClass elf_class, cons
                                 .size = symbol.st_size,
                                 .kind = *kind,
                                 .global = binding != STB_LOCAL,
+                                .weak = binding == STB_WEAK,
                                 .sized = symbol.st_size != 0},
-                     .origin = {.weak = binding == STB_WEAK,
-                                .source = binding == STB_LOCAL ? source : 0,
+                     .origin = {.source = binding == STB_LOCAL ? source : 0,
                                 .section_end = section_end(symbol, sections)}});
   });
 }

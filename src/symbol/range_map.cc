@@ -15,7 +15,7 @@ std::size_t leading_underscores(std::string_view name) {
 bool better_name(const Candidate& a, const Candidate& b) {
   const auto key = [](const Candidate& c) {
     return std::tuple(c.symbol.kind != SymbolKind::plt, c.symbol.kind == SymbolKind::label,
-                      !c.symbol.global, leading_underscores(c.symbol.name), c.origin.weak,
+                      !c.symbol.global, leading_underscores(c.symbol.name), c.symbol.weak,
                       c.symbol.name.size(), c.symbol.name, c.symbol.size == 0);
   };
   return key(a) < key(b);

@@ -14,7 +14,6 @@ namespace hodo::symbol {
 
 // What a file says of a symbol beside what everybody wants to know.
 struct Origin {
-  bool weak = false;
   std::uint32_t source = 0;       // of a local one, in FileSymbols::sources_; 0: unknown
   std::uint64_t section_end = 0;  // where a symbol without a size ends at the latest
 };

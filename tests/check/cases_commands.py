@@ -46,6 +46,16 @@ def audited(tool):
         equal(rules_of(tool.check(data)[0]), {"library.injected"} | rules, f"rules with {more}")
 
 
+def copies(tool):
+    """A call of what the caller has a copy of leads to another file's copy, as of inline functions of C++; one that is no copy is found."""
+    library = lambda name: os.path.join(tool.programs, f"libcopies_{name}.so")
+    for first, rules in (("weak", set()), ("strong", {"plt.redirected"})):
+        data, output = tool.record([os.path.join(tool.programs, "copies"), library(first), library("opened")])
+        equal(output, "4\n", "its output")
+        tool.both_ways(data)
+        equal(rules_of(tool.check(data)[0]), rules, f"rules with a {first} one")
+
+
 def replaced_program(tool):
     """A program that is another one when the recording ends: what it was is judged."""
     program, hijacks, hello = (os.path.join(tool.work, "x"), *(os.path.join(tool.programs, one) for one in ("hijacks", "hello")))
@@ -270,6 +280,7 @@ def cases():
         "hidden-file": hidden_file,
         "deleted-library": deleted_library,
         "audited": audited,
+        "copies": copies,
         "replaced-program": replaced_program,
         "learned-since": learned_since,
         "suppressed": suppressed,

@@ -76,8 +76,8 @@ TEST(RangeMap, ReachesTheEndOfTheAddressSpace) {
 
 TEST(BetterName, Order) {
   const auto make = [](std::string_view name, SymbolKind kind, bool global, bool weak) {
-    return Candidate{.symbol = {.name = name, .kind = kind, .global = global},
-                     .origin = {.weak = weak}};
+    return Candidate{.symbol = {.name = name, .kind = kind, .global = global, .weak = weak},
+                     .origin = {}};
   };
   using enum SymbolKind;
   const Candidate order[] = {make("longer_write@plt", plt, false, false),

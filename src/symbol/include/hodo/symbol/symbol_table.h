@@ -39,6 +39,7 @@ struct Symbol {
   std::uint64_t size = 0;   // bytes; where the file gives 0, up to the next symbol or section's end
   SymbolKind kind = SymbolKind::function;
   bool global = false;
+  bool weak = false;
   bool sized = true;  // the file gives the size
 };
 
