@@ -35,6 +35,13 @@ Digest digest_of(std::span<const std::uint8_t> bytes) {
   return sum.finish();
 }
 
+// A file of the folder.
+struct Kept {
+  std::pair<std::int64_t, std::int64_t> asked_for;  // as fstat() has it: seconds, nanoseconds
+  std::uint64_t size = 0;
+  std::string name;
+};
+
 // A folder in another, made if it is not there; -1 where it cannot be used.
 int open_folder(int parent, const char* name) {
   if (::mkdirat(parent, name, 0700) != 0 && errno != EEXIST) return -1;
@@ -91,21 +98,23 @@ std::optional<ModuleCache> ModuleCache::of_user(const char* folder_name) {
   if (own.get() < 0) return std::nullopt;
   const int folder = open_folder(own.get(), folder_name);
   if (folder < 0) return std::nullopt;
-  return ModuleCache(folder, digest_of(self->build_id));
+  return ModuleCache(folder, digest_of(self->build_id), {});
 }
 
 std::optional<ModuleCache> ModuleCache::in(const std::string& folder,
-                                           std::span<const std::uint8_t> maker) {
+                                           std::span<const std::uint8_t> maker,
+                                           CacheLimits limits) {
   const int opened = open_folder(AT_FDCWD, folder.c_str());
   if (opened < 0) return std::nullopt;
-  return ModuleCache(opened, digest_of(maker));
+  return ModuleCache(opened, digest_of(maker), limits);
 }
 
 ModuleCache::ModuleCache(ModuleCache&& other) noexcept
-    : folder_(std::exchange(other.folder_, -1)), maker_(other.maker_) {}
+    : folder_(std::exchange(other.folder_, -1)), maker_(other.maker_), limits_(other.limits_) {}
 ModuleCache& ModuleCache::operator=(ModuleCache&& other) noexcept {
   std::swap(folder_, other.folder_);
   std::swap(maker_, other.maker_);
+  std::swap(limits_, other.limits_);
   return *this;
 }
 ModuleCache::~ModuleCache() {
@@ -129,7 +138,9 @@ int ModuleCache::open_file(const Key& key) const {
   struct stat st{};
   if (file.get() < 0 || ::fstat(file.get(), &st) != 0) return -1;
   const bool good = S_ISREG(st.st_mode) && is_private(st) && st.st_size > 0;
-  return good ? file.release() : -1;
+  if (!good) return -1;
+  ::futimens(file.get(), nullptr);  // so that what is asked for stays
+  return file.release();
 }
 
 std::optional<std::vector<std::uint8_t>> ModuleCache::load(const Key& key) const {
@@ -145,7 +156,7 @@ std::unique_ptr<PartsReader> ModuleCache::open_parts(const Key& key) const {
 }
 
 std::unique_ptr<PartsWriter> ModuleCache::write_parts(const Key& key) const {
-  remove_oldest();
+  remove_what_is_too_much();
   return std::make_unique<PartsWriter>(::fcntl(folder_, F_DUPFD_CLOEXEC, 0), name_of(key), key);
 }
 
@@ -169,31 +180,35 @@ void ModuleCache::store(const Key& key, std::span<const std::uint8_t> analysis) 
   const bool whole = !bytes.empty() && write_all(file.get(), bytes) &&
                      ::renameat(folder_, unfinished.c_str(), folder_, name.c_str()) == 0;
   if (!whole) ::unlinkat(folder_, unfinished.c_str(), 0);
-  remove_oldest();
+  remove_what_is_too_much();
 }
 
-void ModuleCache::remove_oldest() const {
+void ModuleCache::remove_what_is_too_much() const {
   // The stream owns its descriptor and moves its offset.
   CacheFile again(::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> list(
       again.get() < 0 ? nullptr : ::fdopendir(again.get()), ::closedir);
   if (!list) return;
   again.release();
-  std::size_t count = 0;
-  std::string oldest;
-  timespec when{};
+  std::vector<Kept> all;
+  std::uint64_t bytes = 0;
   while (const dirent* entry = ::readdir(list.get())) {
     struct stat st{};
     if (::fstatat(folder_, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISREG(st.st_mode)) continue;
-    const bool older =
-        std::pair(st.st_mtim.tv_sec, st.st_mtim.tv_nsec) < std::pair(when.tv_sec, when.tv_nsec);
-    if (count++ == 0 || older) {
-      oldest = entry->d_name;
-      when = st.st_mtim;
-    }
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    all.push_back({{st.st_mtim.tv_sec, st.st_mtim.tv_nsec}, size, entry->d_name});
+    bytes += size;
   }
-  if (count > kMostFiles) ::unlinkat(folder_, oldest.c_str(), 0);
+  const auto is_too_much = [&](std::size_t files) {
+    return files > 1 && (files > limits_.files || bytes > limits_.bytes);
+  };
+  if (!is_too_much(all.size())) return;
+  std::ranges::sort(all, {}, &Kept::asked_for);
+  for (std::size_t i = 0; is_too_much(all.size() - i); ++i) {
+    ::unlinkat(folder_, all[i].name.c_str(), 0);
+    bytes -= all[i].size;
+  }
 }
 
 }  // namespace hodo::text

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "hodo/text/module.h"
 #include "hodo/text/parts_file.h"
@@ -213,17 +215,39 @@ TEST_F(Cache, TakesNoMoreMemoryForAPartThanItsFrameCanHave) {
   EXPECT_EQ(cache->open_parts(key_), nullptr);
 }
 
-TEST_F(Cache, KeepsSoManyFilesAndNoMore) {
-  const auto cache = open();
-  for (std::size_t i = 0; i < ModuleCache::kMostFiles + 5; ++i) {
-    ModuleCache::Key key{};
-    key[0] = static_cast<std::uint8_t>(i);
-    key[1] = static_cast<std::uint8_t>(i >> 8);
-    cache->store(key, std::span(analysis_).first(10));
+class LimitedCache : public Cache {
+ protected:
+  // Which of the keys 0 to 9 are there when they were stored in turn and key 0 was asked for again
+  // before each but the first.
+  std::string kept(CacheLimits limits) {
+    const auto cache = ModuleCache::in(folder_.string(), kMaker, limits);
+    const auto key = [](int i) { return ModuleCache::Key{static_cast<std::uint8_t>(i)}; };
+    for (int i = 0; i < 10; ++i) {
+      cache->load(key(0));
+      cache->store(key(i), std::span(analysis_).first(10));
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(20));  // more than a tick of the file system's
+    }
+    std::string out;
+    for (int i = 0; i < 10; ++i) {
+      if (cache->size_of(key(i)) != 0) out += std::to_string(i);
+    }
+    return out;
   }
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}),
-            static_cast<std::ptrdiff_t>(ModuleCache::kMostFiles));
+  std::uint64_t size_of_one() {
+    const auto cache = open();
+    cache->store({}, std::span(analysis_).first(10));
+    return cache->size_of({});
+  }
+};
+
+TEST_F(LimitedCache, KeepsSoManyFilesOfThoseThatAreAskedFor) {
+  EXPECT_EQ(kept({.files = 3}), "089");
 }
+
+TEST_F(LimitedCache, KeepsSoManyBytes) { EXPECT_EQ(kept({.bytes = 4 * size_of_one()}), "0789"); }
+
+TEST_F(LimitedCache, KeepsTheLastWhateverItsSize) { EXPECT_EQ(kept({.bytes = 1}), "9"); }
 
 std::shared_ptr<const Module> analyze(const std::string& path, const ModuleCache* cache) {
   auto module = Module::analyze(path, cache);

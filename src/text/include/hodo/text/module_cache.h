@@ -19,11 +19,16 @@ namespace hodo::text {
 class PartsReader;
 class PartsWriter;
 
+// What a folder holds. Of more, what was asked for least recently goes, but never the last. A
+// program of a desktop has some 400 files, whose analyses take 150 MB.
+struct CacheLimits {
+  std::size_t files = 2048;
+  std::uint64_t bytes = std::uint64_t{2} << 30;
+};
+
 class ModuleCache {
  public:
   using Key = std::array<std::uint8_t, 32>;  // SHA-256 of what an analysis is made from
-  // More files than this, and the oldest goes.
-  static constexpr std::size_t kMostFiles = 256;
   // Larger analyses are made anew each time.
   static constexpr std::size_t kLargest = std::size_t{256} << 20;
 
@@ -34,7 +39,8 @@ class ModuleCache {
   static Key key_of(std::span<const std::uint8_t> bytes);
   // In `folder`, which is made if its parent is there. `maker` tells builds apart.
   static std::optional<ModuleCache> in(const std::string& folder,
-                                       std::span<const std::uint8_t> maker);
+                                       std::span<const std::uint8_t> maker,
+                                       CacheLimits limits = {});
 
   ModuleCache(ModuleCache&& other) noexcept;
   ModuleCache& operator=(ModuleCache&& other) noexcept;
@@ -54,13 +60,15 @@ class ModuleCache {
   void forget(const Key& key) const;
 
  private:
-  ModuleCache(int folder, Key maker) : folder_(folder), maker_(maker) {}
+  ModuleCache(int folder, Key maker, CacheLimits limits)
+      : folder_(folder), maker_(maker), limits_(limits) {}
   std::string name_of(const Key& key) const;
   int open_file(const Key& key) const;
-  void remove_oldest() const;
+  void remove_what_is_too_much() const;
 
   int folder_ = -1;
   Key maker_{};
+  CacheLimits limits_;
 };
 
 // What a file of the cache holds, without the file: compressed, behind a header with the key. For
