@@ -3,6 +3,7 @@
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 
 #include "code_pages.h"
@@ -53,12 +55,22 @@ void give_back_reads(std::uint64_t at, std::uint64_t count) {
     iocb asked;
     if (!read_program(&where, at + i * sizeof(where), sizeof(where))) return;
     if (!read_program(&asked, where, sizeof(asked))) return;
+    give_back_pages(where, sizeof(asked));
     if (asked.aio_lio_opcode == IOCB_CMD_PREAD) give_back_pages(asked.aio_buf, asked.aio_nbytes);
     if (asked.aio_lio_opcode == IOCB_CMD_PREADV) give_back_vectors(asked.aio_buf, asked.aio_nbytes);
   }
 }
 
 void give_back_word(std::uint64_t at) { give_back_pages(at, sizeof(std::uint32_t)); }
+
+// Of select(2): three sets of `count` descriptors each.
+void give_back_sets(const ThreadArea& area, std::uint64_t count) {
+  constexpr std::uint64_t kMost = 1 << 30;  // NR_OPEN cannot be more
+  const std::uint64_t bytes = (std::min(count, kMost) + 63) / 64 * 8;
+  for (const std::uint64_t at : {area.registers.rsi, area.registers.rdx, area.taken[0]}) {
+    give_back_pages(at, bytes);
+  }
+}
 
 void give_back_cloned(std::uint64_t at) {
   clone_args args;
@@ -91,13 +103,46 @@ void give_back_at_end() {
   }
 }
 
-}  // namespace
-
-void give_back_results(const ThreadArea& area) {
-  if (!guards_pages()) return;
-  const Locked locked;
+// What is left of a time, or of a timer's. False: the call has none.
+bool give_back_times(const ThreadArea& area) {
   const Registers& r = area.registers;
   const std::uint64_t r10 = area.taken[0];
+  switch (r.rax) {
+    case SYS_select:
+      give_back_sets(area, static_cast<std::uint32_t>(r.rdi));
+      give_back_pages(r.r8, sizeof(timeval));
+      return true;
+    case SYS_pselect6:
+      give_back_sets(area, static_cast<std::uint32_t>(r.rdi));
+      give_back_pages(r.r8, sizeof(timespec));
+      return true;
+    case SYS_ppoll:
+      give_back_pages(r.rdi, static_cast<std::uint32_t>(r.rsi) * sizeof(pollfd));
+      give_back_pages(r.rdx, sizeof(timespec));
+      return true;
+    case SYS_setitimer:
+      give_back_pages(r.rdx, sizeof(itimerval));
+      return true;
+    case SYS_timer_settime:
+    case SYS_timerfd_settime:
+      give_back_pages(r10, sizeof(itimerspec));
+      return true;
+    case SYS_nanosleep:
+      give_back_pages(r.rsi, sizeof(timespec));
+      return true;
+    case SYS_clock_nanosleep:
+      give_back_pages(r10, sizeof(timespec));
+      return true;
+    default:
+      return false;
+  }
+}
+
+// `known`: whether it is known what the call writes.
+void give_back(const ThreadArea& area, bool& known) {
+  const Registers& r = area.registers;
+  const std::uint64_t r10 = area.taken[0];
+  known = true;
   switch (r.rax) {
     case SYS_read:
     case SYS_pread64:
@@ -125,7 +170,9 @@ void give_back_results(const ThreadArea& area) {
         give_back_pages(r.rsi + i * sizeof(mmsghdr), sizeof(mmsghdr));
         give_back_message(r.rsi + i * sizeof(mmsghdr));
       }
-      return;
+      return give_back_pages(r.r8, sizeof(timespec));
+    case SYS_sendmmsg:
+      return give_back_pages(r.rsi, std::min(r.rdx, kMostVectors) * sizeof(mmsghdr));
     case SYS_accept:
     case SYS_accept4:
       give_back_pages(r.rsi, sizeof(sockaddr_storage));
@@ -155,17 +202,8 @@ void give_back_results(const ThreadArea& area) {
     case SYS_copy_file_range:
       give_back_pages(r.rsi, sizeof(off_t));
       return give_back_pages(r10, sizeof(off_t));
-    case SYS_setitimer:
-      return give_back_pages(r.rdx, sizeof(itimerval));
-    case SYS_timer_settime:
-    case SYS_timerfd_settime:
-      return give_back_pages(r10, sizeof(itimerspec));
     case SYS_prlimit64:
       return give_back_pages(r10, sizeof(rlimit));
-    case SYS_nanosleep:
-      return give_back_pages(r.rsi, sizeof(timespec));
-    case SYS_clock_nanosleep:
-      return give_back_pages(r10, sizeof(timespec));
     case SYS_io_submit:
       return give_back_reads(r.rdx, r.rsi);
     case SYS_io_getevents:
@@ -179,8 +217,26 @@ void give_back_results(const ThreadArea& area) {
     case SYS_exit:
       return give_back_at_end();
     default:
-      return;
+      known = give_back_times(area);
   }
+}
+
+}  // namespace
+
+void give_back_results(const ThreadArea& area) {
+  if (guarded_pages() == 0) return;
+  const Locked locked;
+  bool known = false;
+  give_back(area, known);
+}
+
+bool give_back_refused(const ThreadArea& area) {
+  if (guarded_pages() == 0) return false;
+  const Locked locked;
+  const std::size_t before = guarded_pages();
+  bool known = false;
+  give_back(area, known);
+  return known ? guarded_pages() != before : unprotect_all();
 }
 
 }  // namespace hodo::engine

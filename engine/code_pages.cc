@@ -266,7 +266,7 @@ void drop_other_fragments(std::uint64_t start, std::uint64_t bytes, const std::u
   });
 }
 
-bool guards_pages() { return __atomic_load_n(&guarded_count, __ATOMIC_RELAXED) != 0; }
+std::size_t guarded_pages() { return __atomic_load_n(&guarded_count, __ATOMIC_RELAXED); }
 
 void give_back_pages(std::uint64_t start, std::uint64_t bytes) {
   if (guarded_count == 0) return;

@@ -39,8 +39,8 @@ void end_fragment(std::uint64_t ip, std::uint64_t bytes, std::uint8_t* head);
 // tell it so.
 void drop_other_fragments(std::uint64_t start, std::uint64_t bytes, const std::uint8_t* head);
 
-// Whether any page is write-protected here. Without the lock.
-bool guards_pages();
+// How many pages are write-protected here. Without the lock.
+std::size_t guarded_pages();
 // Before a system call that changes mappings there: afterwards nobody could tell whose protection a
 // page has, and a page that moves would take ours along.
 void give_back_pages(std::uint64_t start, std::uint64_t bytes);

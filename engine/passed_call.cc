@@ -317,9 +317,7 @@ long passed_on(ThreadArea& area) {
   give_back_results(area);
   for (int i = 0;; ++i) {
     const long result = make_call(area);
-    if (result != -EFAULT || i == kTries) return result;
-    const Locked locked;
-    if (!unprotect_all()) return result;
+    if (result != -EFAULT || i == kTries || !give_back_refused(area)) return result;
   }
 }
 

@@ -93,10 +93,11 @@ void await_own_end(const ThreadArea& area) {
 long sigaction_call(ThreadArea& area) {
   const Registers& r = area.registers;
   const std::uint64_t number = r.rdi, to = r.rsi, old = r.rdx;
-  if (area.taken[0] != kSetBytes || number < 1 || number > kSignals) return -EINVAL;
+  if (area.taken[0] != kSetBytes) return -EINVAL;
   KernelAction wanted;
+  if (to != 0 && !read_program(&wanted, to, sizeof wanted)) return -EFAULT;
+  if (number < 1 || number > kSignals) return -EINVAL;
   if (to != 0) {
-    if (!read_program(&wanted, to, sizeof wanted)) return -EFAULT;
     if (number == kKill || number == kStop) return -EINVAL;
     wanted.mask &= ~(signal_bit(kKill) | signal_bit(kStop));
     wanted.flags &= action::kKnown;
