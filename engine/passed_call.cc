@@ -27,6 +27,10 @@
 namespace hodo::engine {
 namespace {
 
+struct Range {
+  std::uint64_t start = 0, bytes = 0;
+};
+
 // Something else is there now, or nothing.
 void forget(std::uint64_t start, std::uint64_t bytes) {
   code_unmapped(start, bytes);
@@ -76,22 +80,31 @@ void moved(ThreadArea& area, std::uint64_t start) {
   report_granted(area, start, r.rdx);
 }
 
+// With PROT_GROWSDOWN the rest of a stack below gets the rights, too (mprotect(2)).
+bool takes_rest_along(const Registers& r) {
+  const bool protects = r.rax == SYS_mprotect || r.rax == SYS_pkey_mprotect;
+  return protects && (r.rdx & PROT_GROWSDOWN) != 0 && r.rsi != 0;
+}
+
+Range protected_range(const Registers& r) {
+  const Mapping* const whole = takes_rest_along(r) ? find_mapping(r.rdi) : nullptr;
+  if (whole == nullptr) return {r.rdi, r.rsi};
+  return {whole->start, r.rdi - whole->start + r.rsi};
+}
+
 void got_rights(ThreadArea& area) {
   const Registers& r = area.registers;
-  const std::uint32_t prot = rights(r.rdx);
-  note_protected(r.rdi, r.rsi, prot);
-  code_protected(r.rdi, r.rsi, prot);
-  report_protected(area, r.rdi, r.rsi, prot);
-  if ((prot & PROT_EXEC) != 0) report_granted(area, r.rdi, r.rsi);
+  const std::uint32_t prot = rights(r.rdx & ~std::uint64_t{PROT_GROWSDOWN});
+  const Range changed = protected_range(r);
+  note_protected(changed.start, changed.bytes, prot);
+  code_protected(changed.start, changed.bytes, prot);
+  report_protected(area, changed.start, changed.bytes, prot);
+  if ((prot & PROT_EXEC) != 0) report_granted(area, changed.start, changed.bytes);
 }
 
 // Newer than Debian 12's headers.
 constexpr std::uint64_t kMseal = 462;
 constexpr std::uint64_t kGuardInstall = 102;  // MADV_GUARD_INSTALL
-
-struct Range {
-  std::uint64_t start = 0, bytes = 0;
-};
 
 // What children have had another advice on: they do not have it (MADV_DONTFORK), or empty. Those of
 // which there was no room in the list are in the last range, with all between.
@@ -278,6 +291,11 @@ long make_call(ThreadArea& area) {
 long map_at_once(ThreadArea& area) {
   const Locked locked;
   give_back_changed(area);
+  if (takes_rest_along(area.registers)) {
+    // How far it has grown. Behind the call the kernel no longer calls that part a stack.
+    mappings_changed();
+    find_mapping(area.registers.rdi);
+  }
   const long result = make_call(area);
   if (result != kInterrupted) note_mappings(area, result);
   return result;

@@ -50,6 +50,15 @@ def system_calls_by_interrupt(box):
         box.read("check", COMPLETE)
 
 
+def code_on_the_rest_of_the_stack(box):
+    """mprotect() of one page with PROT_GROWSDOWN takes those below along, and what runs there is in the trace."""
+    done = box.record([box.own("grown_down")])
+    equal(done.stdout, b"16\n", "its output")
+    calls = re.findall(r" icall .*run.* => .*\[stack.*\n.* ijmp .*\[stack.* => .*leaf", box.read("branches", COMPLETE))
+    equal(len(calls), 8, "calls on the stack")
+    box.agrees_with_perf()
+
+
 def killed_while_it_runs(box):
     """What was not handed over is missing at the end, and that is said."""
     process = box.start([box.own("spinners"), "wait"])
