@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "leave.h"
 #include "signal_actions.h"
@@ -16,6 +17,20 @@ namespace {
 
 void change_mask(int how, std::uint64_t set) {
   raw_syscall(SYS_rt_sigprocmask, how, reinterpret_cast<long>(&set), 0, kSetBytes);
+}
+
+bool is_ignored(const ThreadArea& area, unsigned number) {
+  // Where the signal comes the thread may have the lock.
+  const auto handler = __atomic_load_n(&area.actions->of[number].handler, __ATOMIC_RELAXED);
+  return handler == kIgnore || (handler == kDefault && !is_ended_by(number));
+}
+
+std::uint64_t ignored_faults(const ThreadArea& area) {
+  std::uint64_t set = 0;
+  for (unsigned number = 1; number <= kSignals; ++number) {
+    if (is_fault(number) && is_ignored(area, number)) set |= signal_bit(number);
+  }
+  return set;
 }
 
 }  // namespace
@@ -31,6 +46,13 @@ bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::
     return true;
   }
   return false;
+}
+
+bool drop_ignored_fault(ThreadArea& area, unsigned number, const KernelInfo& info) {
+  if (!is_fault(number) || asks_to_leave(number, info) || is_ending(area)) return false;
+  if (!is_ignored(area, number)) return false;
+  area.fault_dropped = true;
+  return true;
 }
 
 void drop_held_fault(ThreadArea& area, unsigned number) {
@@ -51,8 +73,13 @@ void give_held_faults_to_kernel(ThreadArea& area) {
   }
 }
 
-HeldInKernel::HeldInKernel(ThreadArea& area) : any_(area.held_faults[0].number != 0) {
-  if (any_) give_held_faults_to_kernel(area);
+HeldInKernel::HeldInKernel(ThreadArea& area) {
+  const bool dropped = std::exchange(area.fault_dropped, false);
+  any_ = dropped || area.held_faults[0].number != 0;
+  if (!any_) return;
+  give_held_faults_to_kernel(area);
+  const std::uint64_t blocked = area.blocked_faults | (dropped ? ignored_faults(area) : 0);
+  change_mask(SIG_UNBLOCK, kFaults & ~blocked);
 }
 
 HeldInKernel::~HeldInKernel() {

@@ -13,6 +13,10 @@ namespace hodo::engine {
 // now. `mask`: what the kernel blocks where the signal came.
 bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::uint64_t mask);
 
+// One that the program ignores: natively it would not even wake the thread. False: it does not, or
+// the signal is the recorder's or the engine's own.
+bool drop_ignored_fault(ThreadArea& area, unsigned number, const KernelInfo& info);
+
 // It is ignored from here on: what waits of it is dropped. That of other threads is not.
 void drop_held_fault(ThreadArea& area, unsigned number);
 
@@ -20,7 +24,8 @@ void drop_held_fault(ThreadArea& area, unsigned number);
 // set.
 void give_held_faults_to_kernel(ThreadArea& area);
 
-// For as long. Afterwards they come, and are the program's or kept again.
+// For as long. Afterwards they come, and are the program's or kept again. So do those that are
+// ignored, if one of them has just come: they do not end the call once more.
 class HeldInKernel {
  public:
   explicit HeldInKernel(ThreadArea& area);

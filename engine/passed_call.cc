@@ -279,12 +279,14 @@ void give_back_changed(const ThreadArea& area) {
   }
 }
 
-// A signal that the program blocks and that is kept from here on does not end a call.
+// A signal that the program blocks and that is kept from here on does not end a call, nor does one
+// that it ignores. Made again, it waits as long as it was asked to.
 long make_call(ThreadArea& area) {
   for (;;) {
     const HeldInKernel held(area);  // from here on none is held
     const long result = glue_syscall(&area);
-    if (result != -EINTR || area.held_faults[0].number == 0 || area.waits != 0) return result;
+    const bool nothing_came = area.held_faults[0].number == 0 && !area.fault_dropped;
+    if (result != -EINTR || nothing_came || area.waits != 0) return result;
   }
 }
 

@@ -499,6 +499,7 @@ void engine_signal(int number, KernelInfo* info, KernelContext* context) {
     return;
   }
   if (!raised && hold_fault(area, signal, *info, context->mask)) return;
+  if (!raised && drop_ignored_fault(area, signal, *info)) return;
   const WaitingSignal here = describe(area, signal, *info, *context);
   if (area.waits == 0 && ((place == Place::cache && save_exact(area, *context)) ||
                           (place == Place::sequence && save_resuming(area, *context)))) {

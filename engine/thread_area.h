@@ -117,15 +117,16 @@ struct ThreadArea {
   using OnBlock = void (*)(ThreadArea*, const struct BlockSite*);
   OnBlock on_block = nullptr;
   void* block_unit = nullptr;
-  unit::Block last_block;   // a copy, where the thread has left the edition that it was made in
-  bool in_block = false;    // ThreadArea::ip is in the midst of the last block, not behind it
-  bool unaligned = false;   // EFLAGS.AC is clear for the engine's next instruction
-  bool used = false;        // by a thread that runs
-  bool strict = false;      // it may read, write, end and return from handlers (seccomp)
-  bool stopped = false;     // its process ends, and it goes no further
-  bool executes = false;    // is in execve
-  bool waited_for = false;  // the parent stands still in vfork and gives the memory back
-  bool leaves = false;      // the recorder holds it by ptrace and has asked it to leave
+  unit::Block last_block;      // a copy, where the thread has left the edition that it was made in
+  bool in_block = false;       // ThreadArea::ip is in the midst of the last block, not behind it
+  bool unaligned = false;      // EFLAGS.AC is clear for the engine's next instruction
+  bool used = false;           // by a thread that runs
+  bool strict = false;         // it may read, write, end and return from handlers (seccomp)
+  bool stopped = false;        // its process ends, and it goes no further
+  bool executes = false;       // is in execve
+  bool fault_dropped = false;  // held_faults.h: one that the program ignores has come
+  bool waited_for = false;     // the parent stands still in vfork and gives the memory back
+  bool leaves = false;         // the recorder holds it by ptrace and has asked it to leave
   // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the
   // signals it is to block.
   relay::Start start = relay::Start::image;
