@@ -13,12 +13,13 @@
 namespace hodo::engine {
 namespace {
 
-// An edition takes so much at a time. The first piece lies below the engine's image, as far as can
+// An edition takes so much at a time, less where the program's own memory reaches nearly as far as
+// the engine (static arrays of 2 GB). The first piece lies below the engine's image, as far as can
 // be from the heap of a program at a fixed place, which begins within 1 GB behind it
 // (arch_randomize_brk() in the kernel), and at the end of what MAP_32BIT gives, which begins at 1
 // GB.
 constexpr std::uint64_t kMostChunkBytes = 0x400'0000, kLeastChunkBytes = 0x40'0000;
-constexpr std::uint64_t kFirst = 0x7ac0'0000, kLowest = 0x800'0000;
+constexpr std::uint64_t kEnd = 0x7ec0'0000, kLowest = 0x800'0000;
 
 // What an edition leaves is kept for the next one: the program, or a table of the engine, could
 // come to lie there, and nothing else be free.
@@ -64,10 +65,14 @@ bool find_chunk() {
   if (Chunk* const left = chunk_that(is_left)) return begin_chunk(*left);
   Chunk* const chunk = chunk_that([](const Chunk& one) { return one.start == 0; });
   if (chunk == nullptr) return false;
-  for (std::uint64_t at = kFirst; at >= kLowest; at -= chunk_bytes) {
-    if (map_chunk(*chunk, at)) return true;
+  for (;; chunk_bytes /= 2) {
+    for (std::uint64_t at = kEnd - chunk_bytes; at >= kLowest; at -= chunk_bytes) {
+      if (map_chunk(*chunk, at)) return true;
+    }
+    // All have the same size.
+    const bool is_first = chunk_that([](const Chunk& one) { return one.start != 0; }) == nullptr;
+    if (!is_first || chunk_bytes == kLeastChunkBytes) return false;
   }
-  return false;
 }
 
 }  // namespace
