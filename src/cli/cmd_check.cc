@@ -154,7 +154,8 @@ std::string rendered(const std::string& format, const view::Checked& checked,
 Status show(const CheckOptions& options, const view::Checked& checked,
             const session::Session& session) {
   const std::string format = options.reading.json ? "json" : options.format;
-  const auto file = open_output(options.output);
+  const auto file =
+      open_output(options.output, {options.reading.file, options.baseline, options.suppress});
   if (!file) return std::unexpected(file.error());
   const int fd = descriptor(*file);
   view::Output out(fd);

@@ -119,7 +119,9 @@ Result<OpenedRun> open_run(const DiffOptions& options, const std::string& file,
 // In the way that was asked for; `text` is given the style.
 template <class Text, class Json, class Html>
 Status write(const DiffOptions& options, Text text, Json json, Html html) {
-  const auto file = open_output(options.output);
+  std::vector<std::string> inputs = options.files;
+  inputs.insert(inputs.end(), options.failing.begin(), options.failing.end());
+  const auto file = open_output(options.output, inputs);
   if (!file) return std::unexpected(file.error());
   const int fd = descriptor(*file);
   view::Output out(fd);

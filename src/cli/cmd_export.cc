@@ -118,7 +118,7 @@ Result<Shown> export_graph(const ExportOptions& options, session::Session& sessi
     fmt::print(stderr, "hodo: {} at the end of {} are no code that is known, and left out\n",
                view::byte_size(graph.undecoded), view::printable(graph.function));
   }
-  auto file = open_output(options.output);
+  auto file = open_output(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   Status status = write_graph(options, graph, session, target);
@@ -161,7 +161,7 @@ std::vector<session::Selection> one_by_one(const session::Session& session,
 
 Result<Shown> export_timeline(const ExportOptions& options, session::Session& session,
                               const exports::TimelineFormat& format) {
-  auto file = open_output(options.output);
+  auto file = open_output(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   const auto axis =
@@ -187,7 +187,7 @@ Result<Shown> export_timeline(const ExportOptions& options, session::Session& se
 
 Result<Shown> export_tree(const ExportOptions& options, session::Session& session,
                           const exports::TreeFormat& format) {
-  auto file = open_output(options.output);
+  auto file = open_output(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   analyze::CallTree tree(session.names(), session.clock());
@@ -243,7 +243,7 @@ Result<Shown> export_jumps(const ExportOptions& options, session::Session& sessi
     fmt::print(stderr, "hodo: {} branches are left out: there were too many different ones\n",
                view::grouped((*wanted)->dropped));
   }
-  auto file = open_output(options.output);
+  auto file = open_output(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   format.write(**wanted, target.out);

@@ -202,7 +202,9 @@ int write_page(const ViewOptions& options, const web::Page& page, serve::Workspa
   if (!answers) return report_error(options.reading.file, answers.error());
   const auto content = web::standalone(page, *answers);
   if (!content) return report_error("", content.error());
-  const auto file = open_output(options.html);
+  std::vector<std::string> inputs = options.with;
+  inputs.push_back(options.reading.file);
+  const auto file = open_output(options.html, inputs);
   if (!file) return report_error("", file.error());
   view::Output out(descriptor(*file));
   out.write(*content);

@@ -2,15 +2,35 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 namespace hodo::cli {
+namespace {
 
-Result<capture::Fd> open_output(const std::string& path) {
+bool is_one_of(const std::string& path, const std::vector<std::string>& files) {
+  struct stat out{};
+  if (::stat(path.c_str(), &out) != 0 || !S_ISREG(out.st_mode)) return false;
+  return std::ranges::any_of(files, [&](const std::string& file) {
+    struct stat in{};
+    return ::stat(file.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+  });
+}
+
+}  // namespace
+
+Result<capture::Fd> open_output(const std::string& path, const std::vector<std::string>& inputs) {
   if (path.empty() || path == "-") return capture::Fd();
+  if (is_one_of(path, inputs)) {
+    return fail(ErrorCode::usage,
+                fmt::format("{} is what is read here, and would be overwritten: name another file "
+                            "to write to",
+                            path));
+  }
   capture::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file) return file;
   return fail(ErrorCode::io,

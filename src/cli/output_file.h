@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hodo/base/result.h"
 #include "hodo/capture/fd.h"
@@ -9,8 +10,10 @@
 namespace hodo::cli {
 
 // The file at `path`, new or emptied; none for an empty path and for "-", which stand for standard
-// output. io: it cannot be written.
-Result<capture::Fd> open_output(const std::string& path);
+// output. `inputs`: the files that are read, whatever they are called there. io: it cannot be
+// written. usage: it is one of `inputs`, and still what it was.
+Result<capture::Fd> open_output(const std::string& path,
+                                const std::vector<std::string>& inputs = {});
 
 // Whether a recording can go to `path`. usage: not to standard output, for which "-" stands.
 Status check_recording_path(const std::string& path);

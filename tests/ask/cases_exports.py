@@ -1,5 +1,6 @@
 """What is made of a recording for others to read, judged by exports.py."""
 
+import os
 import shutil
 import sys
 
@@ -37,3 +38,22 @@ def case_timelines(case):
 
 def case_profiles(case):
     exported(case, exports.profiles, "-no-pie", "-fno-pie", "-Wl,-q", "-gdwarf-4")
+
+
+def case_written_over(case):
+    """What is read is not overwritten by what is made of it, whatever it is called there."""
+    data = case.record("a.data", case.program("parse", PARSE), "12a")
+    with open(data, "rb") as file:
+        before = file.read()
+    link, symlink = case.path("link.data"), case.path("symlink.data")
+    os.link(data, link)
+    os.symlink(data, symlink)
+    for words in (("export", data, "--to", "perfetto", "-o", data), ("export", data, "--to", "flame-svg", "-o", link),
+                  ("export", link, "--to", "bolt", "--module", "/parse", "-o", data), ("check", data, "-o", symlink),
+                  ("diff", data, link, "-o", data), ("diff", "--only-in", data, "-o", data, "--", link),
+                  ("view", data, "--html", data)):
+        told = case.hodo(*words, status=2).stderr
+        check("is what is read here" in told or words[0] == "view", told)
+        with open(data, "rb") as file:
+            check(file.read() == before, f"{words}: the recording is another one")
+    case.hodo("export", data, "--to", "perfetto", "-o", case.path("other.json"))
