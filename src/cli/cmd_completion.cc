@@ -1,9 +1,9 @@
 // hodo completion SHELL: the shell's completion script on standard output.
-#include <cstdio>
 #include <memory>
 
 #include "commands.h"
 #include "complete.h"
+#include "output_file.h"
 
 namespace hodo::cli {
 namespace {
@@ -15,8 +15,7 @@ int run(const Program& program, Shell shell) {
   std::string script = shell == Shell::bash  ? bash_completion(model)
                        : shell == Shell::zsh ? zsh_completion(model)
                                              : fish_completion(model);
-  std::fputs(script.c_str(), stdout);
-  return kExitOk;
+  return print_text(script);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ const Manual kExportManual{
                        "picture not be made."},
                       {"3", "Done, but part of the recording was lost or could not be decoded."}}};
 
-// What is written besides the path goes to `out`, at the end its errors are looked at.
+// What is written goes to `out`, at the end its errors are looked at.
 struct Target {
   capture::Fd file;
   view::Output out;
@@ -95,7 +95,7 @@ Status write_graph(const ExportOptions& options, const analyze::FlowGraph& graph
   // Graphviz draws the picture.
   if (format == nullptr) {
     const std::string dot = exports::find(formats, "cfg-dot")->write(graph, session, never_run);
-    return serve::write_svg(dot, descriptor(target.file));
+    return serve::write_svg(dot, target.out);
   }
   target.out.write(format->write(graph, session, never_run));
   return {};

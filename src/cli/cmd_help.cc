@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "help.h"
 #include "man.h"
+#include "output_file.h"
 #include "version.h"
 
 namespace hodo::cli {
@@ -29,8 +30,7 @@ int run(const Program& program, const HelpOptions& options) {
     return kExitUsage;
   }
   CommandModel model = model_of(program, *app);
-  std::fputs((options.man ? man_page(model, version()) : help_text(model)).c_str(), stdout);
-  return kExitOk;
+  return print_text(options.man ? man_page(model, version()) : help_text(model));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "help.h"
 #include "model.h"
+#include "output_file.h"
 #include "reading.h"
 #include "suggest.h"
 #include "version.h"
@@ -145,8 +146,7 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
     // What follows a command that runs another program is that program's, but for the first word.
     if (i > 1 && !own) break;
     if (word == "--help" || word == "-h") {
-      std::fputs(help_text(model_of(*this, app == nullptr ? *app_ : *app)).c_str(), stdout);
-      return kExitOk;
+      return print_text(help_text(model_of(*this, app == nullptr ? *app_ : *app)));
     }
   }
   const CLI::App* app = find(first);
@@ -162,8 +162,7 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
     return usage_error(one_line(error.what()), find(first) == nullptr ? "" : spoken(first));
   }
   if (app_->count("--version") != 0) {
-    fmt::print("hodo {}\n", version());
-    return kExitOk;
+    return print_text(fmt::format("hodo {}\n", version()));
   }
   for (const Entry& entry : entries_) {
     if (app_->got_subcommand(entry.app->get_name())) chosen = &entry;

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <system_error>
 
+#include "hodo/view/output.h"
+#include "reading.h"
+
 namespace hodo::cli {
 namespace {
 
@@ -45,5 +48,12 @@ Status check_recording_path(const std::string& path) {
 }
 
 int descriptor(const capture::Fd& file) { return file ? file.get() : STDOUT_FILENO; }
+
+int print_text(std::string_view text) {
+  view::Output out(STDOUT_FILENO);
+  out.write(text);
+  const Status written = out.finish();
+  return written ? kExitOk : report_error("standard output", written.error());
+}
 
 }  // namespace hodo::cli

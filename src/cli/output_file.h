@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hodo/base/result.h"
@@ -20,5 +21,9 @@ Status check_recording_path(const std::string& path);
 
 // The descriptor to write to.
 int descriptor(const capture::Fd& file);
+
+// Prints a text that is all of a command's output; its exit status, with a message if it could not
+// be written.
+int print_text(std::string_view text);
 
 }  // namespace hodo::cli

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "hodo/session/temp_file.h"
 #include "timeline_text.h"
 #include "writers.h"
 
@@ -16,15 +17,10 @@ namespace {
 
 constexpr std::size_t kMostStacks = std::size_t{1} << 20;  // distinct ones of a thread
 
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 // A column of a table, kept in a file without a name until the others have been written.
 class Column {
  public:
-  // NOLINTNEXTLINE(clang-analyzer-unix.Stream): it sees no destructor of members
-  Column() : file_(std::tmpfile()) {}
+  Column() : status_(file_.open()) {}
 
   void add(std::string_view value) {
     buffer_ += values_++ == 0 ? "" : ",";
@@ -35,13 +31,10 @@ class Column {
 
   Status copy(view::Output& out) {
     flush();
-    if (!good_ || std::fseek(file_.get(), 0, SEEK_SET) != 0) {
-      return fail(ErrorCode::io, "cannot write a temporary file in /tmp");
-    }
-    std::vector<char> chunk(kBuffer);
-    while (const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file_.get())) {
-      out.write({chunk.data(), size});
-    }
+    if (!status_) return status_;
+    const auto all = file_.map();
+    if (!all) return std::unexpected(all.error());
+    out.pass({reinterpret_cast<const char*>(all->data()), all->size()});
     return {};
   }
 
@@ -49,15 +42,17 @@ class Column {
   static constexpr std::size_t kBuffer = std::size_t{1} << 16;
 
   void flush() {
-    good_ = good_ && file_ != nullptr &&
-            std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size();
+    if (status_) {
+      status_ =
+          file_.append({reinterpret_cast<const std::uint8_t*>(buffer_.data()), buffer_.size()});
+    }
     buffer_.clear();
   }
 
-  std::unique_ptr<std::FILE, Close> file_;
+  session::TempFile file_;
   std::string buffer_;
   std::size_t values_ = 0;
-  bool good_ = true;
+  Status status_;
 };
 
 // The same value for every row of a table.

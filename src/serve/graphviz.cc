@@ -11,8 +11,10 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "hodo/base/fd.h"
 #include "hodo/view/output.h"
@@ -73,10 +75,15 @@ std::optional<int> wait_for(pid_t pid, unsigned seconds) {
   return std::nullopt;
 }
 
-Status draw(const std::string& dot, int fd, unsigned seconds) {
+// What dot makes of it, in a file without a name.
+Result<Fd> picture_of(const std::string& dot, unsigned seconds) {
   const auto in = file_of(dot);
   if (!in) return std::unexpected(in.error());
-  const auto pid = start_dot(in->get(), fd);
+  Fd picture(memfd_create("picture", MFD_CLOEXEC));
+  if (!picture) {
+    return fail(ErrorCode::io, fmt::format("no memory for the picture: {}", reason(errno)));
+  }
+  const auto pid = start_dot(in->get(), picture.get());
   if (!pid) return std::unexpected(pid.error());
   const auto status = wait_for(*pid, seconds);
   if (!status) {
@@ -84,34 +91,44 @@ Status draw(const std::string& dot, int fd, unsigned seconds) {
                                            "hodo export --to cfg-svg waits for it",
                                            seconds));
   }
-  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return picture;
   return fail(ErrorCode::io,
               WIFSIGNALED(*status)
                   ? fmt::format("dot was killed by signal {}", WTERMSIG(*status))
                   : fmt::format("dot failed with exit status {}", WEXITSTATUS(*status)));
 }
 
+// Gives it to `add`, a piece at a time.
+template <class Add>
+Status copy(const Fd& picture, Add add) {
+  std::vector<char> piece(std::size_t{1} << 16);
+  for (off_t at = 0;;) {
+    const ssize_t n = pread(picture.get(), piece.data(), piece.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(ErrorCode::io, fmt::format("reading the picture: {}", reason(errno)));
+    if (n == 0) return {};
+    add(std::string_view(piece.data(), static_cast<std::size_t>(n)));
+    at += n;
+  }
+}
+
 }  // namespace
 
-Status write_svg(const std::string& dot, int fd) { return draw(dot, fd, 0); }
+Status write_svg(const std::string& dot, view::Output& out) {
+  const auto picture = picture_of(dot, 0);
+  if (!picture) return std::unexpected(picture.error());
+  return copy(*picture, [&](std::string_view piece) { out.write(piece); });
+}
 
 Result<std::string> svg_of(const std::string& dot, unsigned seconds) {
-  const Fd file(memfd_create("picture", MFD_CLOEXEC));
-  if (!file)
-    return fail(ErrorCode::io, fmt::format("no memory for the picture: {}", reason(errno)));
-  if (Status drawn = draw(dot, file.get(), seconds); !drawn) return std::unexpected(drawn.error());
+  const auto picture = picture_of(dot, seconds);
+  if (!picture) return std::unexpected(picture.error());
   constexpr off_t kLargest = off_t{64} << 20;
-  const off_t size = lseek(file.get(), 0, SEEK_END);
+  const off_t size = lseek(picture->get(), 0, SEEK_END);
   if (size < 0 || size > kLargest) return fail(ErrorCode::no_space, "the picture is too large");
-  std::string out(static_cast<std::size_t>(size), '\0');
-  std::size_t got = 0;
-  while (got < out.size()) {
-    const ssize_t n =
-        pread(file.get(), out.data() + got, out.size() - got, static_cast<off_t>(got));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(ErrorCode::io, fmt::format("reading the picture: {}", reason(errno)));
-    got += static_cast<std::size_t>(n);
-  }
+  std::string out;
+  Status copied = copy(*picture, [&](std::string_view piece) { out += piece; });
+  if (!copied) return std::unexpected(copied.error());
   return out;
 }
 

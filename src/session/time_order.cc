@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "hodo/session/temp_file.h"
 #include "pt/by_time.h"
-#include "stream/temp_file.h"
 
 namespace hodo::session {
 namespace {

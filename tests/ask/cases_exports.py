@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import exports
@@ -57,3 +58,30 @@ def case_written_over(case):
         with open(data, "rb") as file:
             check(file.read() == before, f"{words}: the recording is another one")
     case.hodo("export", data, "--to", "perfetto", "-o", case.path("other.json"))
+
+
+def case_outputs_that_fail(case):
+    """What cannot be written is said, in hodo's words; that nobody reads on is no reason for any."""
+    data = case.record("a.data", case.program("parse", PARSE), "12a")
+
+    def told(stdout, *words):
+        done = subprocess.run([case.args.hodo, *words], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stderr
+
+    graph = ("export", data, "--to", "cfg-svg", "--function", "main")
+    everything = [("--help", ), ("--version", ), ("show", "--help"), ("help", "show"), ("completion", "bash"), ("crash", data)]
+    if shutil.which("dot"):
+        everything.append(graph)
+    with open("/dev/full", "wb") as full:
+        for words in everything:
+            status, words_of_it = told(full, *words)
+            check(status == 2 and "writing the output: No space left on device" in words_of_it and words_of_it.count("\n") == 1,
+                  f"{words}: {status}, {words_of_it}")
+    if shutil.which("dot"):
+        end, pipe = os.pipe()
+        os.close(end)
+        check(told(pipe, *graph)[1] == "", "a graph that nobody reads")
+        os.close(pipe)
+    nowhere = dict(os.environ, TMPDIR=case.path("nowhere"))
+    failed = case.hodo("export", data, "--to", "firefox", "-o", case.path("f.json"), env=nowhere, status=2).stderr
+    check("TMPDIR names the folder for temporary data" in failed, failed)

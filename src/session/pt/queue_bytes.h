@@ -10,8 +10,8 @@
 
 #include "hodo/base/result.h"
 #include "hodo/flow/decoder.h"
+#include "hodo/session/temp_file.h"
 #include "read_behind.h"
-#include "stream/temp_file.h"
 #include "stream/trace_reader.h"
 
 namespace hodo::session {

@@ -1,4 +1,4 @@
-#include "temp_file.h"
+#include "hodo/session/temp_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
