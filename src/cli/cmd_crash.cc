@@ -37,9 +37,10 @@ const Manual kCrashManual{
         "each of its threads stood last, as far as the trace goes: of one that ran just then the "
         "last branches are lost. Of a process that exited with another status than 0 it shows the "
         "thread that called for it: exceptions and panics that nobody catches end so in most "
-        "languages. Where that thread raised an exception, as C++, Rust, Ada, D and OCaml do it, is "
-        "shown, too: the last that nobody caught, or of the last eight the one that was caught "
-        "outermost.\n\n"
+        "languages. Where main returned that status, or where the program itself called exit, is "
+        "shown, too, with the lines before. So is where that thread raised an exception, as C++, "
+        "Rust, Ada, D and OCaml do it: the last that nobody caught, or of the last eight the one "
+        "that was caught outermost.\n\n"
         "Recorders other than hodo do not note how processes end. Of their recordings the ends of "
         "all threads' paths are shown.\n\n"
         "Of a recording that is still being made it shows where each process stands that has not "
@@ -138,6 +139,7 @@ class Teller {
       text_ += fmt::format("its last exception was raised at {}; see below\n",
                            ask::to_string((*exception)->moment));
     }
+    std::optional<serve::Exit> exit;
     for (const ask::LastMoment& last : ended.threads) {
       if (shown_++ == serve::kMostLastScenes) {
         text_ += "\nmore threads are left out; --pid and --tid choose\n";
@@ -145,9 +147,17 @@ class Teller {
       }
       auto scene = serve::last_scene(session_, last, how_.walk.progress, how_.index);
       if (!scene) return std::unexpected(scene.error());
+      auto asked = serve::exit_asked_for(session_, ended, *scene, how_.walk.progress, how_.index);
+      if (!asked) return std::unexpected(asked.error());
+      if (*asked) {
+        exit = std::move(*asked);
+        text_ +=
+            fmt::format("{} at {}; see below\n", words(*exit), ask::to_string(exit->scene.moment));
+      }
       view::SceneView what(session_, *scene, options_.around);
       add_text(what);
     }
+    if (exit) add_exit(*exit);
     if (*exception) add_exception(**exception);
     return {};
   }
@@ -176,12 +186,27 @@ class Teller {
     text_ += style_.paint(tone, fmt::format("{}: {}", name, serve::end_words(ended))) + "\n";
   }
 
+  static std::string words(const serve::Exit& exit) {
+    return exit.main_returned ? "main returned"
+                              : fmt::format("{} was called", view::printable(exit.function));
+  }
+
+  void add_exit(const serve::Exit& exit) {
+    view::SceneView what(session_, exit.scene, options_.around);
+    add_part(fmt::format("Where {}, at {}", words(exit), ask::to_string(exit.scene.moment)),
+             view::calls_of_scene(what, style_));
+    add_part("Source before that (* ran)", view::source_of_scene(what, style_));
+    add_part("Last lines before that", view::lines_of_scene(what, style_));
+  }
+
   void add_exception(const ask::Scene& scene) {
     view::SceneView what(session_, scene, options_.around);
-    text_ += "\n" +
-             style_.paint(view::Tone::title, fmt::format("Exception that it raised, at {}",
-                                                         ask::to_string(scene.moment))) +
-             "\n" + view::calls_of_scene(what, style_);
+    add_part(fmt::format("Exception that it raised, at {}", ask::to_string(scene.moment)),
+             view::calls_of_scene(what, style_));
+  }
+
+  void add_part(std::string_view title, const std::string& body) {
+    if (!body.empty()) text_ += "\n" + style_.paint(view::Tone::title, title) + "\n" + body;
   }
 
   void add_text(view::SceneView& what) {
@@ -200,17 +225,14 @@ class Teller {
     if (!scene.after.empty() && scene.after.front().branch.kind == BranchKind::lost) {
       text_ += fmt::format("{:<13}what it did from here to its end\n", "lost");
     }
-    const auto part = [&](std::string_view title, const std::string& body) {
-      if (!body.empty()) text_ += "\n" + style_.paint(view::Tone::title, title) + "\n" + body;
-    };
     if (const auto* thread = thread_of(core_, scene.who.pid, scene.who.tid)) {
-      part("Registers", registers_text(*thread, scene, style_));
+      add_part("Registers", registers_text(*thread, scene, style_));
     }
-    part("Open calls", view::calls_of_scene(what, style_));
-    part("Source (* ran just before)", view::source_of_scene(what, style_));
-    part("Last lines", view::lines_of_scene(what, style_));
-    part("Last instructions", view::instructions_of_scene(what, style_));
-    part("Last branches", view::branches_of_scene(what, style_));
+    add_part("Open calls", view::calls_of_scene(what, style_));
+    add_part("Source (* ran just before)", view::source_of_scene(what, style_));
+    add_part("Last lines", view::lines_of_scene(what, style_));
+    add_part("Last instructions", view::instructions_of_scene(what, style_));
+    add_part("Last branches", view::branches_of_scene(what, style_));
   }
 
   session::Session& session_;

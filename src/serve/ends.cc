@@ -187,6 +187,11 @@ Result<Json> ends_json(session::Session& session, std::span<const Ended> all, st
       if (!scene) return std::unexpected(scene.error());
       view::SceneView what(session, *scene, around);
       process["threads"].push_back(view::scene_json(what));
+      const auto asked = exit_asked_for(session, ended, *scene, progress, index);
+      if (!asked) return std::unexpected(asked.error());
+      if (!*asked) continue;
+      view::SceneView there(session, (*asked)->scene, around);
+      process[(*asked)->main_returned ? "main_returned" : "exit_called"] = view::scene_json(there);
     }
     if (shown <= kMostLastScenes) {
       auto scene = last_exception(session, ended, progress, index);

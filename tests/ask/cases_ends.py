@@ -317,6 +317,54 @@ def case_failures(case):
     check("several processes exited with another status than 0" in told and f"crash:{both[1]['pid']}" in told, told)
 
 
+EXITS = r"""
+#include <err.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile int zero;
+static void handles(void) { zero = 0; if (zero) exit(9); }
+static __attribute__((noinline)) int gives_up(int how) {
+  if (how == 'e') exit(zero + 3);                 /* LINE e */
+  if (how == 'u') _exit(zero + 4);                /* LINE u */
+  if (how == 'x') errx(zero + 5, "it is over");   /* LINE x */
+  return zero + 6;                                /* LINE m */
+}
+int main(int argc, char** argv) {
+  atexit(handles);
+  int status = gives_up(argv[1][0]);
+  zero = 0;
+  return status;                                  /* LINE returns */
+}
+"""
+
+
+def case_exits(case):
+    """Where a process that exited with another status than 0 was told to by its own code, not by the C library's."""
+    program = case.program("exits", EXITS, "-O0")
+    static, bare = case.program("static", EXITS, "-O0", "-static"), case.program("bare", EXITS, "-O0", "-s")
+    for how, function, program in (("e", "exit", program), ("u", "_exit", program), ("x", "exit", program),
+                                   ("e", "exit", static), ("m", None, program), ("m", None, static), ("m", None, bare)):
+        data = case.record("exits.data", program, how)
+        (ended, ) = case.json("crash", data)["processes"]
+        text = case.hodo("crash", data).stdout
+        scene = ended.get("exit_called" if function else "main_returned")
+        check(scene and ("main_returned" in ended) == (function is None) and ("exit_called" in ended) == (function is not None),
+              f"{how}: {list(ended)}")
+        words = f"{function} was called" if function else "main returned"
+        check(f"\n{words} at {scene['moment']}; see below\n" in text and f"\nWhere {words}, at {scene['moment']}\n" in text, text)
+        shown = case.json("show", scene["moment"], data)
+        check(shown["stands_at"] == scene["stands_at"] and shown["instruction"] == scene["instruction"], scene["moment"])
+        check(scene["instruction"].split()[0] == ("call" if function else "ret"), scene["instruction"])
+        if program == bare:
+            continue
+        own = [call["function"] for call in scene["calls"]][:2]
+        check(own == ["gives_up", "main"] if function else own[0] == "main", f"{how}: {own}")
+        last = text[text.index("Last lines before that"):]
+        check(f":{line_of(EXITS, how if function else 'returns')} " in last, f"{how}: {last}")
+        if function:
+            check(scene["stands_at"]["line"] == line_of(EXITS, how), f"{how}: {scene['stands_at']}")
+
+
 FORKS = r"""
 #include <stdlib.h>
 #include <sys/wait.h>

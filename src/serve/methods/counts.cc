@@ -193,6 +193,10 @@ Json ends_result() {
              {"alone", flag("only the thread `tid` ended so")},
              {"runs", flag("it had not ended when a recording that grows was opened")},
              {"threads", list(any(), "scenes of their last moments")},
+             {"main_returned", any("of one that exited with another status than 0 since main "
+                                   "returned it: a scene of that return")},
+             {"exit_called", any("of one that called exit or the like with another status than 0: "
+                                 "a scene of where the program itself made the call")},
              {"last_exception", any("of one that exited with another status than 0: a scene of "
                                     "where it raised its last exception or panic")}},
             {"pid", "ended", "threads"}))},

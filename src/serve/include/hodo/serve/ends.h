@@ -43,6 +43,19 @@ Result<std::optional<ask::Scene>> last_exception(session::Session& session, cons
                                                  const session::ProgressFunction& progress,
                                                  const ask::IndexedRecording* index = nullptr);
 
+// What ended a process with a status.
+struct Exit {
+  bool main_returned = false;  // else `function` was called: exit, _exit or the like
+  std::string function;        // raw
+  ask::Scene scene;            // at main's return, or where the program itself made the call
+};
+// Of a process that exited with another status than 0, whose `last` scene this is. nullopt: it
+// ended otherwise, or that is not known. Errors: as ask::scene_at.
+Result<std::optional<Exit>> exit_asked_for(session::Session& session, const Ended& ended,
+                                           const ask::Scene& last,
+                                           const session::ProgressFunction& progress,
+                                           const ask::IndexedRecording* index = nullptr);
+
 inline constexpr std::size_t kMostLastScenes = 16;
 
 // What `hodo crash --json` prints, but for the losses: of at most kMostLastScenes threads what
