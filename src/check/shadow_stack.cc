@@ -77,6 +77,7 @@ void ShadowStack::reset(bool whole) {
   consumed_.clear();
   floor_ = 0;
   unsettled_ = false;
+  exchanged_ = kNothing;
 }
 
 void ShadowStack::lose() {

@@ -257,6 +257,7 @@ class ShadowStack {
   bool resume_behind_gap(std::uint64_t to, PathFacts facts, const Landings& landings);
   bool split_stack(std::uint64_t to, PathFacts facts);
   bool resume_handled(std::uint64_t to);
+  bool end_waiting_handler(std::uint64_t to, PathFacts facts);
   void leave_above(std::size_t depth);
   bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);
@@ -297,6 +298,9 @@ class ShadowStack {
   // is not known any more.
   bool mistaken_ = false;
   bool takes_turns_ = false;  // a handler has exchanged the context of one stack for another's
+  // A switch has led to the end of the handler at this depth, or of one that waits on another
+  // stack.
+  std::size_t exchanged_ = kNothing;
   std::optional<Away> away_;
 };
 

@@ -31,6 +31,8 @@ ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, std::uint64_
   // It is not made yet: another signal came in front of it. Where the one that is made leads is
   // what counts.
   if (to == again && to != interrupted) return std::nullopt;
+  const bool exchanged = exchanged_ == current_.frames.size();
+  if (exchanged && end_waiting_handler(to, facts)) return std::nullopt;
   keep_marks_of_handler();
   pop();
   if ((facts & kUnjudged) != 0) return std::nullopt;

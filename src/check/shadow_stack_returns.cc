@@ -33,7 +33,12 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts, const L
       if (current_.astray != 0) comes_back(current_.frames.size());
       return std::nullopt;
     }
-    if (top.signal && (facts & kToSigreturn) != 0) return std::nullopt;
+    if (top.signal && (facts & kToSigreturn) != 0) {
+      const std::size_t depth = current_.frames.size();
+      if (leaves) exchanged_ = depth;
+      if (!leaves && depth <= exchanged_) exchanged_ = kNothing;
+      return std::nullopt;
+    }
     if (top.supposed && leave_supposed(to)) return std::nullopt;
   }
   return mismatch(to, leaves ? facts | kFromSwitch : facts, landings);

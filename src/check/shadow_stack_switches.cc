@@ -126,6 +126,24 @@ bool ShadowStack::resume_handled(std::uint64_t to) {
   return true;
 }
 
+// A handler whose last call was a switch, by a jump, ends where a switch leads back to it: of the
+// stacks that wait so, the one that was interrupted at `to`, and of several that were the first.
+bool ShadowStack::end_waiting_handler(std::uint64_t to, PathFacts facts) {
+  const auto fits = [to](const Stack& stack) {
+    const auto& frames = stack.frames;
+    return !frames.empty() && frames.back().signal && frames.back().address == to;
+  };
+  exchanged_ = kNothing;
+  const auto found = std::ranges::find_if(parked_, fits);
+  if (found == parked_.end()) return false;
+  const bool only = !fits(current_) && std::none_of(std::next(found), parked_.end(), fits);
+  take_up(found);
+  keep_marks_of_handler();
+  pop();
+  if (!only || mistaken_ || (facts & kShared) != 0) guess(facts);
+  return true;
+}
+
 // Whether some handler may not have ended yet, on whatever stack: what a sigreturn needs.
 bool ShadowStack::may_end_handler(PathFacts facts, const Landings* landings) const {
   const auto handles = [](const Stack& stack) {

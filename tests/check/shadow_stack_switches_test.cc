@@ -89,6 +89,46 @@ TEST_F(Stack, AHandlerTakesTurnsBetweenThreads) {
   EXPECT_EQ(ret(1), "");
 }
 
+// Whose last call exchanges contexts, by a jump: what it is left for comes back to its own end.
+TEST_F(Stack, AHandlerThatEndsWithASwitchEndsWhereAnotherLeadsBackToIt) {
+  constexpr PathFacts kToEnd = kFromSwitch | kToFunction | kToSigreturn;
+  calls({1, 10});
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20, 21});
+  interrupted(77);
+  EXPECT_EQ(ret(kFunction, kBegin), "");  // the second begins
+  calls({30, 31});
+  const ShadowStack second = stack;
+  interrupted(88);
+  EXPECT_EQ(ret(kRestorer, kToEnd), "");
+  EXPECT_EQ(sigreturn(77), "");
+  const ShadowStack before = stack;
+  EXPECT_EQ(ret(31), "impossible") << "the other's";
+  stack = before;
+  EXPECT_EQ(ret(21), "");
+  EXPECT_EQ(ret(20), "");
+
+  // At one place, returns alone tell.
+  for (const auto& [last, below] : {std::pair{21, 20}, std::pair{31, 30}}) {
+    stack = second;
+    interrupted(77);
+    EXPECT_EQ(ret(kRestorer, kToEnd), "");
+    EXPECT_EQ(sigreturn(77), "");
+    EXPECT_EQ(ret(last), "");
+    EXPECT_EQ(ret(below), "");
+  }
+
+  stack = second;
+  interrupted(88);
+  EXPECT_EQ(ret(kRestorer, kToFunction | kToSigreturn), "");
+  EXPECT_EQ(sigreturn(77), "unexplained") << "nothing was exchanged";
+
+  stack = second;
+  interrupted(88);
+  EXPECT_EQ(ret(kRestorer, kToEnd), "");
+  EXPECT_EQ(sigreturn(99), "unexplained") << "nobody was interrupted there";
+}
+
 TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
   calls({1});
   for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
