@@ -68,6 +68,22 @@ std::string_view without_path(std::string_view trouble, std::string_view path) {
   return trouble;
 }
 
+// Anybody can give a file the build-id of another one.
+bool is_copy(const std::string& path, const text::Module& module) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  const auto all = module.file();
+  const auto file = image::RegularFile::open(path);
+  if (!file || file->size() != all.size()) return false;
+  std::vector<std::uint8_t> part(std::min(kAtOnce, all.size()));
+  for (std::size_t at = 0; at < all.size(); at += part.size()) {
+    part.resize(std::min(kAtOnce, all.size() - at));
+    if (!file->read(at, part) || !std::ranges::equal(part, all.subspan(at, part.size()))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string bytes_of(const std::vector<std::uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -80,7 +96,7 @@ std::optional<Modules::Fresh> Modules::fresh(std::string_view location) {
   if (!elf || elf->build_id.empty()) return file;
   file.build_id = bytes_of(elf->build_id);
   const auto same = by_build_id_.find(file.build_id);
-  if (same == by_build_id_.end()) return file;
+  if (same == by_build_id_.end() || !is_copy(file.path, *same->second)) return file;
   by_location_[file.path] = same->second;
   return std::nullopt;
 }

@@ -45,8 +45,8 @@ class Modules {
 
  private:
   using Made = Result<std::shared_ptr<const text::Module>>;
-  // A file that nobody has asked for; nullopt: it is known by its build-id under another name, and
-  // now by this one, too.
+  // A file that nobody has asked for; nullopt: it is a copy of one that is known under another
+  // name, which its build-id has told, and is now known by this one, too.
   struct Fresh {
     std::string path;
     std::string build_id;  // its bytes; empty: none

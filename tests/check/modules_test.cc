@@ -36,6 +36,31 @@ TEST(Modules, ThatWerePreparedAreThoseThatAreAskedFor) {
   EXPECT_EQ(all.size(), paths.size());
 }
 
+TEST(Modules, OfOneBuildIdAreOneIfTheyAreCopies) {
+  const auto path_with_id = [](std::uint8_t last_byte) {
+    text::ElfBuilder elf = program_of(last_byte);
+    Elf64_Phdr note{};
+    note.p_type = PT_NOTE;
+    note.p_offset = note.p_vaddr = text::kData + elf.data.size();
+    const std::uint32_t owner = 'G' | 'N' << 8 | 'U' << 16;
+    for (const std::uint32_t word : {4u, 4u, std::uint32_t{NT_GNU_BUILD_ID}, owner, 0x1234u}) {
+      text::append(elf.data, word);
+      note.p_filesz = note.p_memsz += sizeof word;
+    }
+    elf.more = {note};
+    return path_of(elf);
+  };
+  const std::string first = path_with_id(1);
+  const std::string changed = path_with_id(2);
+  const std::string copy = path_with_id(1);
+  Modules modules(nullptr);
+  modules.prepare(std::vector<std::string_view>{first, changed, copy});
+  ASSERT_NE(modules.get(first), nullptr);
+  EXPECT_EQ(modules.get(copy), modules.get(first));
+  ASSERT_NE(modules.get(changed), nullptr);
+  EXPECT_EQ(modules.get(changed)->bytes(text::kText + program().text.size() - 1).front(), 2);
+}
+
 TEST(Modules, ThatCannotBeReadAreNotedOnceAndInOrder) {
   const std::string good = path_of(program());
   const std::vector<std::string_view> locations = {"/nowhere/b", good, "/nowhere/a", "/nowhere/b"};
