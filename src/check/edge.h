@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "edge_end.h"
@@ -76,6 +78,7 @@ class Locator {
     session_ = &session;
     regions_ = session.regions();
     copies_.clear();
+    over_.clear();
     pages_.clear();
     scope_.reset();
   }
@@ -105,6 +108,11 @@ class Locator {
   // the file's data. So is code that a generator in that file made.
   bool made_itself(const End& end, std::uint32_t space, std::uint64_t time);
 
+  // The name of the file whose text lay at `end`, which is known(), before the file that is there
+  // now was mapped: the program itself or one that it depends on, which is never unloaded, so that
+  // the other was mapped over it. Empty: none, or the other is a copy of it.
+  const std::string& mapped_over(const End& end, std::uint32_t space, std::uint64_t time);
+
   isa::Mode mode(std::uint32_t space, std::uint64_t time) const {
     return session_->mode(space, time);
   }
@@ -119,6 +127,7 @@ class Locator {
   void keep_page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   PathFacts facts(const Edge& edge) const;
   PathFacts facts_of_target(const Edge& edge) const;
+  std::string find_mapped_over(const End& end, std::uint32_t space, std::uint64_t time);
   bool may_be_copy(const End& end, std::uint32_t space, std::uint64_t time, const text::Module& of);
 
   session::Session* session_ = nullptr;
@@ -133,6 +142,7 @@ class Locator {
   static constexpr std::size_t kMostCopies = std::size_t{1} << 16;  // else they are found out again
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, bool> copies_;
   std::map<const text::Module*, text::DataIndex> data_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> over_;  // by space and region
 };
 
 }  // namespace hodo::check

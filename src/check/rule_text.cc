@@ -97,6 +97,12 @@ class TextTarget final : public EdgeRule {
  public:
   TextTarget() : EdgeRule(RuleId::text_target) {}
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
+    auto verdict = judge_direct(edge, locator);
+    return verdict ? verdict : judge_place(edge, locator);
+  }
+
+ private:
+  static std::optional<Verdict> judge_direct(const Edge& edge, Locator& locator) {
     if (!edge.from.known() || edge.from.kept || edge.to.address == 0) return std::nullopt;
     if (!is_text_branch(edge.branch) && !is_forged_event(edge.branch)) return std::nullopt;
     if ((edge.branch.flags & kNotTaken) != 0) return std::nullopt;
@@ -109,7 +115,19 @@ class TextTarget final : public EdgeRule {
                    .facts = {{.what = "text says", .address = target}}};
   }
 
- private:
+  // Wherever a file is entered: it may have no branch to any that is known.
+  static std::optional<Verdict> judge_place(const Edge& edge, Locator& locator) {
+    const End& to = edge.to;
+    if (!to.known() || to.kept || (edge.branch.flags & kNotTaken) != 0) return std::nullopt;
+    if (edge.from.known() && lie_together(edge.from, to)) return std::nullopt;
+    const std::string& under = locator.mapped_over(to, edge.space, edge.branch.time);
+    if (under.empty()) return std::nullopt;
+    const std::string_view name = text::file_name(to.path);
+    return Verdict{
+        .reason = fmt::format("{} is mapped over {}, which the program depends on", name, under),
+        .cause = std::string(to.path)};
+  }
+
   // A distance leads to what was linked with the branch: no other text is there, nor memory with
   // other code in it.
   static std::optional<Verdict> judge_image(const Edge& edge, Locator& locator) {

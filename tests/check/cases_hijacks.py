@@ -27,7 +27,7 @@ ONLY_64 = {
     "to-joined-handler", "bare-inside", "behind-label-to-open-call", "behind-label-inside", "label-by-distance",
     "label-by-distance-inside",
     # Of hijacks_deceived.h.
-    "page-mapped-over", "page-moved-over", "finished-elsewhere", "far-to-function", "flags-and-stack-inside", "sigreturn-by-restorer", "resolver-changed", "descriptor-changed", "restorer-inside", "signal-stack-moved", "exception-to-other-handler",
+    "page-mapped-over", "library-mapped-over", "page-moved-over", "finished-elsewhere", "far-to-function", "flags-and-stack-inside", "sigreturn-by-restorer", "resolver-changed", "descriptor-changed", "restorer-inside", "signal-stack-moved", "exception-to-other-handler",
 }  # fmt: skip
 # What no program can do under QEMU, as the code that ran is known: a branch that its instruction does not make. Whether branch
 # stacks show it; the records themselves are changed.

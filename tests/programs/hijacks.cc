@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
@@ -709,6 +710,7 @@ int main(int argc, char** argv) {
       {"label-by-distance", label_by_distance},
       {"label-by-distance-inside", label_by_distance_inside},
       {"page-mapped-over", page_mapped_over},
+      {"library-mapped-over", library_mapped_over},
       {"resolver-changed", resolver_changed},
       {"descriptor-changed", descriptor_changed},
       {"restorer-inside", restorer_inside},

@@ -44,6 +44,35 @@ void page_moved_over() {
   mapped_away(&reached);
 }
 
+// A copy of the C library in which one function is another lies over all of its text: no branch
+// leads from one to the other but by pointers.
+[[gnu::noinline]] void library_mapped_over() {
+  Dl_info file{};
+  dladdr(dlsym(RTLD_DEFAULT, "getppid"), &file);
+  const auto* start = static_cast<const char*>(file.dli_fbase);
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
+  const auto* text = reinterpret_cast<const Elf64_Phdr*>(start + header->e_phoff);
+  while (text->p_type != PT_LOAD || (text->p_flags & PF_X) == 0) ++text;
+  const auto place = reinterpret_cast<Word>(file.dli_saddr) - reinterpret_cast<Word>(start);
+  std::ifstream(file.dli_fname, std::ios::binary) >>
+      std::ofstream("over.so", std::ios::binary).rdbuf();
+  std::fstream copy("over.so", std::ios::binary | std::ios::in | std::ios::out);
+  copy.seekp(static_cast<std::streamoff>(place - text->p_vaddr + text->p_offset));
+  copy.write("\xb8\x5a\x5a\x00\x00\xc3", 6);  // mov eax, 0x5a5a; ret
+  copy.close();
+  const int over = open("over.so", O_RDONLY | O_CLOEXEC);
+  register long flags asm("r10") = MAP_PRIVATE | MAP_FIXED;
+  register long descriptor asm("r8") = over;
+  register long offset asm("r9") = static_cast<long>(text->p_offset);
+  long result = SYS_mmap;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(start + text->p_vaddr), "S"(text->p_filesz), "d"(PROT_READ | PROT_EXEC),
+                 "r"(flags), "r"(descriptor), "r"(offset)
+               : "rcx", "r11", "memory");
+  if (getppid() == 0x5a5a) reached();
+}
+
 // Memory that is no file's, with a copy of what it is mapped over in which a branch is turned
 // round. The program makes it executable by itself, as one does that has a generator linked into
 // it.
