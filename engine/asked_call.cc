@@ -15,6 +15,7 @@ constexpr unsigned kRdi = 1, kRsi = 2, kRdx = 4, kR10 = 8, kR8 = 16;
 // clone, whose child takes the registers along.
 unsigned narrow_arguments(std::uint64_t number) {
   switch (number) {
+    case SYS_arch_prctl:
     case SYS_close:
     case SYS_getrlimit:
     case SYS_prctl:

@@ -38,7 +38,8 @@
 namespace hodo::engine {
 namespace {
 
-constexpr std::uint64_t kSetMdwe = 65;  // PR_SET_MDWE, Linux 6.3
+constexpr std::uint64_t kSetMdwe = 65;                // PR_SET_MDWE, Linux 6.3
+constexpr std::uint64_t kEnableShadowStack = 0x5001;  // ARCH_SHSTK_ENABLE, Linux 6.6
 
 // Whether it may lead to where nobody is called by an abstract socket's name: to another network
 // namespace, or into a domain of Landlock's that keeps to its own sockets, as rulesets may ask for.
@@ -124,6 +125,12 @@ long call(ThreadArea& area, std::uint64_t behind) {
       if (area.registers.rdi == PR_SET_TSC) look_for_counter();
       return result;
     }
+    // Code in the cache does not return where the processor would have it return. As the kernel
+    // answers where there are no shadow stacks.
+    case SYS_arch_prctl:
+      if (area.registers.rdi != kEnableShadowStack) return passed_on(area);
+      if (const long refused = ask_filter(area); refused != 0) return refused;
+      return -EOPNOTSUPP;
     case SYS_ptrace:
       prepare_ptrace(area);
       return passed_on(area);

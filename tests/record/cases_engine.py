@@ -59,6 +59,12 @@ def code_on_the_rest_of_the_stack(box):
     box.agrees_with_perf()
 
 
+def shadow_stacks(box):
+    """A program that asks for shadow stacks is told that there are none, whatever the processor has: code in the cache returns elsewhere."""
+    done = box.record([box.own("shadow_stack")])
+    equal(done.stdout, b"Operation not supported\n", "its output")
+
+
 def killed_while_it_runs(box):
     """What was not handed over is missing at the end, and that is said."""
     process = box.start([box.own("spinners"), "wait"])

@@ -127,6 +127,15 @@ Status check_memory(pid_t pid) {
                           named(pid), named(others.front())));
 }
 
+// Linux 6.6 says of each thread which features of the processor it has turned on.
+Status check_shadow_stacks(pid_t pid) {
+  if (!status_line(living_thread(pid), "x86_Thread_features").contains("shstk")) return {};
+  return fail(ErrorCode::unsupported,
+              fmt::format("{} has shadow stacks, which the engine cannot keep; remedy: start it "
+                          "under hodo record, or with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off",
+                          named(pid)));
+}
+
 Status check_tracer(pid_t pid) {
   const pid_t tracer = tracer_of(pid);
   if (tracer == 0) return {};
@@ -169,6 +178,7 @@ Status check_attachable(pid_t pid) {
                             named(pid)));
   }
   if (const Status traced = check_tracer(pid); !traced) return traced;
+  if (const Status shadows = check_shadow_stacks(pid); !shadows) return shadows;
   // Asks for the same rights as ptrace (mm_access() in the kernel's fs/proc/base.c).
   const std::string file = fmt::format("/proc/{}/mem", living_thread(pid));
   const Fd memory(open(file.c_str(), O_RDONLY | O_CLOEXEC));
