@@ -30,9 +30,7 @@ Result<capture::Fd> open_output(const std::string& path, const std::vector<std::
   if (path.empty() || path == "-") return capture::Fd();
   if (is_one_of(path, inputs)) {
     return fail(ErrorCode::usage,
-                fmt::format("{} is what is read here, and would be overwritten: name another file "
-                            "to write to",
-                            path));
+                fmt::format("cannot write {}: it is what is read here; name another file", path));
   }
   capture::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file) return file;
