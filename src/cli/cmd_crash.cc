@@ -145,7 +145,7 @@ class Teller {
         text_ += "\nmore threads are left out; --pid and --tid choose\n";
         break;
       }
-      auto scene = serve::last_scene(session_, last, how_.walk.progress, how_.index);
+      auto scene = serve::last_scene(session_, last.moment, how_.walk.progress, how_.index);
       if (!scene) return std::unexpected(scene.error());
       auto asked = serve::exit_asked_for(session_, ended, *scene, how_.walk.progress, how_.index);
       if (!asked) return std::unexpected(asked.error());

@@ -99,10 +99,10 @@ std::string end_words(const Ended& ended) {
   return ended.known ? view::end_words(ended.end) : "how it ended is not in the recording";
 }
 
-Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
+Result<ask::Scene> last_scene(session::Session& session, const ask::Moment& moment,
                               const session::ProgressFunction& progress,
                               const ask::IndexedRecording* index) {
-  return ask::scene_at(session, last.moment,
+  return ask::scene_at(session, moment,
                        {.before = kTail,
                         .after = 2,
                         .reach = 2,
@@ -183,7 +183,7 @@ Result<Json> ends_json(session::Session& session, std::span<const Ended> all, st
     Json process = end_json(ended);
     for (const ask::LastMoment& last : ended.threads) {
       if (shown++ >= kMostLastScenes) continue;
-      auto scene = last_scene(session, last, progress, index);
+      auto scene = last_scene(session, last.moment, progress, index);
       if (!scene) return std::unexpected(scene.error());
       view::SceneView what(session, *scene, around);
       process["threads"].push_back(view::scene_json(what));

@@ -15,8 +15,7 @@ using Frames = std::vector<ask::OpenFrame>;
 constexpr std::array<std::string_view, 4> kExits{"exit", "_exit", "_Exit", "quick_exit"};
 // What calls main, and exit with what it returns: glibc's and musl's.
 constexpr std::array<std::string_view, 2> kStarts{"__libc_start", "libc_start_main"};
-constexpr std::size_t kNear = 8;       // branches from main's return to exit, at most
-constexpr std::size_t kBefore = 1024;  // branches before that are read
+constexpr std::size_t kNear = 8;  // branches from main's return to exit, at most
 
 bool starts_main(const ask::OpenFrame& frame) {
   return std::ranges::any_of(kStarts,
@@ -44,7 +43,8 @@ std::size_t outermost_of_file(const Frames& calls, std::size_t i) {
 // At the return that `scene` stands behind but for the call of exit, if it is main's.
 std::optional<ask::Moment> main_return(const session::Session& session, const ask::Scene& scene,
                                        bool from_main) {
-  for (std::size_t behind = 1; behind <= scene.before.size(); ++behind) {
+  const std::size_t most = std::min(scene.before.size(), kNear);
+  for (std::size_t behind = 1; behind <= most; ++behind) {
     const ask::Passed& passed = scene.before[scene.before.size() - behind];
     const Branch& branch = passed.branch;
     if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall ||
@@ -68,17 +68,11 @@ Result<std::optional<Exit>> exit_asked_for(session::Session& session, const Ende
   if (!ask::is_failure(ended.end)) return std::nullopt;
   const auto found = exit_of(last);
   if (!found) return std::nullopt;
-  const auto at = [&](const ask::Moment& moment, std::size_t before) {
-    return ask::scene_at(session, moment,
-                         {.before = before,
-                          .after = 2,
-                          .reach = 2,
-                          .progress = progress,
-                          .index = index,
-                          .inherited = true});
+  const auto at = [&](const ask::Moment& moment) {
+    return last_scene(session, moment, progress, index);
   };
   const std::size_t outer = outermost_of_file(last.calls, *found);
-  auto called = at(last.calls[*found].entered, kNear);
+  auto called = at(last.calls[*found].entered);
   if (!called) return std::unexpected(called.error());
   const std::span callers = std::span(last.calls).subspan(*found + 1);
   const std::size_t of_file = std::min(std::max<std::size_t>(outer - *found, 1), callers.size());
@@ -86,12 +80,12 @@ Result<std::optional<Exit>> exit_asked_for(session::Session& session, const Ende
   auto moment = main_return(session, *called, from_main);
   const bool returned = moment.has_value();
   if (!returned && !from_main) {
-    if (outer != *found) called = at(last.calls[outer].entered, kNear);
+    if (outer != *found) called = at(last.calls[outer].entered);
     if (!called) return std::unexpected(called.error());
     moment = called->out_before;
   }
   if (!moment) return std::nullopt;
-  auto scene = at(*moment, kBefore);
+  auto scene = at(*moment);
   if (!scene) return std::unexpected(scene.error());
   return Exit{
       .main_returned = returned, .function = last.calls[*found].name, .scene = std::move(*scene)};

@@ -30,8 +30,9 @@ std::vector<Ended> ended_processes(const session::Session& session,
                                    std::span<const ask::LastMoment> lasts, std::int32_t pid);
 // "killed by SIGSEGV (signal 11) in thread 4242".
 std::string end_words(const Ended& ended);
-// What there is at the end of a path. Errors: as ask::scene_at.
-Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
+// What there is at a moment, as the end of a path: most of it lies before. Errors: as
+// ask::scene_at.
+Result<ask::Scene> last_scene(session::Session& session, const ask::Moment& moment,
                               const session::ProgressFunction& progress,
                               const ask::IndexedRecording* index = nullptr);
 
