@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "pool.h"
 #include "program_memory.h"
+#include "seccomp.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -172,12 +173,23 @@ bool is_there(std::uint64_t page) {
   return read_code(&first, page, 1);
 }
 
+// Whether to read it waits for nobody. Another thread that brings it (Entering, edition.h) needs
+// the lock, and natively is not asked before the program comes there.
+bool is_in_memory(std::uint64_t page) {
+  if (has_filter()) return true;  // one from before may end who asks
+  std::uint8_t state = 0;
+  const long asked =
+      raw_syscall(SYS_mincore, static_cast<long>(page), kPage, reinterpret_cast<long>(&state));
+  return failed(asked) || (state & 1) != 0;
+}
+
 bool touch(std::uint64_t page) {
   CodePage* code = take_page(page);
   if (code == nullptr) return false;
   if (translating && std::find(touched, touched + touched_count, page) != touched + touched_count)
     return true;
-  if (!is_there(page)) return false;
+  const bool goes_on = translating && touched_count != 0;
+  if ((goes_on && !is_in_memory(page)) || !is_there(page)) return false;
   if (!translating) return true;
   if (touched_count == kMostPages) return false;
   guard(page, *code);
