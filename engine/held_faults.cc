@@ -38,7 +38,8 @@ std::uint64_t ignored_faults(const ThreadArea& area) {
 bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::uint64_t mask) {
   const std::uint64_t bit = signal_bit(number);
   const bool let_through = (mask & bit) != 0;  // by the mask that a system call has for itself
-  if ((area.blocked_faults & bit) == 0 || info.code > 0 || let_through) return false;
+  if ((area.blocked_faults & bit) == 0 || let_through) return false;
+  if (is_raised_by_insn(number, info.code)) return false;
   if (asks_to_leave(number, info)) return false;
   for (ThreadArea::HeldFault& one : area.held_faults) {
     if (one.number != 0 && one.number != number) continue;

@@ -33,7 +33,7 @@ constexpr std::int32_t kQueued = -1;  // SI_QUEUE
 
 // The instruction that raised it is at area.ip still, and raises it again.
 bool comes_by_itself(const WaitingSignal& signal) {
-  const bool raised = (signal_bit(signal.number) & kFaults) != 0 && signal.info.code > 0;
+  const bool raised = is_raised_by_insn(signal.number, signal.info.code);
   return raised && signal.number != kTrap && signal.number != kSys;
 }
 

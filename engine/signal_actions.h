@@ -13,6 +13,15 @@ namespace hodo::engine {
 inline constexpr std::size_t kSetBytes = 8;  // of the kernel's sets of signals
 
 inline bool is_fault(unsigned number) { return (signal_bit(number) & kFaults) != 0; }
+// Of one of these, whether an instruction raised it. The kernel also sends some with a code like
+// that, whatever the thread is doing: where a counter of the program's has come to its end
+// (perf_event_attr::sigtrap), and where memory has failed (prctl(2), PR_MCE_KILL).
+inline bool is_raised_by_insn(unsigned number, std::int32_t code) {
+  constexpr std::int32_t kCounted = 6, kMemoryFailed = 5;  // TRAP_PERF, BUS_MCEERR_AO
+  if (number == kTrap && code == kCounted) return false;
+  if (number == kBus && code == kMemoryFailed) return false;
+  return is_fault(number) && code > 0;
+}
 // Does the default action end the process?
 bool ends_by_default(unsigned number);
 // And this process, if somebody sends the signal? Not the first one of a namespace of processes

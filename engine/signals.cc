@@ -53,7 +53,7 @@ bool ends_call(const KernelContext& context) {
 // (rt_sigqueueinfo, as handlers do that hand a fault on): that comes behind the call, where nothing
 // but a filter of system calls raises a signal, with this address.
 bool is_raised(unsigned number, const KernelInfo& info, const KernelContext& context) {
-  if (!is_fault(number) || info.code <= 0) return false;
+  if (!is_raised_by_insn(number, info.code)) return false;
   if (number == kSys) return info.address == context.rip;
   return !is_programs_call(context.rip);
 }
