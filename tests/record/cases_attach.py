@@ -116,6 +116,17 @@ def first_thread_has_ended(box):
     _ends_as_ever(process)
 
 
+def threads_of_the_kernel(box):
+    """Those by which it reads for the process (io_uring) are not held, which would end what they wait in."""
+    process = subprocess.Popen([box.own("ring")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    box.started.append(process)
+    if process.stdout.readline() != "ready\n":
+        raise Skip("io_uring is not to be had")
+    for _ in range(2):
+        _end(_attach(box, str(process.pid), ["--duration", "0.1"]))
+    equal(process.communicate("go on\n", timeout=60)[0], "5 hello\n", "what was read")
+
+
 def ends_that_let_it_go_on(box):
     """A signal to the recorder, and --max-size."""
     process = _started(box, [box.own("attached")])

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <sstream>
 #include <string_view>
 
 #include "run/process_maps.h"
@@ -109,14 +110,50 @@ bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t cou
   return copy_memory(process_vm_writev, pid, {const_cast<void*>(from), count}, to);
 }
 
+namespace {
+
+// proc(5), /proc/PID/stat; of a thread that is gone as of one that has ended.
+struct Stat {
+  char state = 'X';
+  std::uint64_t flags = 0;  // PF_* of the kernel
+};
+Stat stat_of(pid_t tid) {
+  constexpr int kBetween = 5;  // fields
+  std::ifstream file(fmt::format("/proc/{}/stat", tid));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name = line.rfind(')');  // which may have any characters
+  Stat stat;
+  if (name == line.npos) return stat;
+  std::istringstream fields(line.substr(name + 1));
+  std::string field;
+  fields >> stat.state;
+  for (int i = 0; i < kBetween; ++i) fields >> field;
+  fields >> stat.flags;
+  return stat;
+}
+
+// The process's in name only: in it the kernel does what it was asked for by io_uring or vhost.
+// None of its code runs there, and what stops such a thread ends a read that it waits in.
+bool is_kernels(pid_t tid, std::uint64_t flags) {
+  constexpr std::uint64_t kIoWorker = 0x10, kUserWorker = 0x4000;  // PF_IO_WORKER, PF_USER_WORKER
+  constexpr std::uint64_t kAllButFatal = ~std::uint64_t{1 << (SIGKILL - 1) | 1 << (SIGSTOP - 1)};
+  // Before Linux 6.4 the second is another flag.
+  return (flags & (kIoWorker | kUserWorker)) != 0 &&
+         hex(status_line(tid, "SigBlk")) == kAllButFatal;
+}
+
+}  // namespace
+
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> tids;
   std::error_code none;
   const std::string tasks = fmt::format("/proc/{}/task", pid);
   for (const auto& task : std::filesystem::directory_iterator(tasks, none)) {
     const pid_t tid = std::atoi(task.path().filename().c_str());
-    const std::string state = status_line(tid, "State");
-    if (!state.empty() && state[0] != 'Z' && state[0] != 'X') tids.push_back(tid);
+    const Stat stat = stat_of(tid);
+    const bool has_ended = stat.state == 'Z' || stat.state == 'X';
+    if (!has_ended && !is_kernels(tid, stat.flags)) tids.push_back(tid);
   }
   return tids;
 }

@@ -23,7 +23,8 @@ using Meanwhile = std::function<void()>;
 bool read_memory(pid_t pid, std::uint64_t from, void* to, std::size_t count);
 bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t count);
 
-// The threads of a process that have not ended.
+// The threads of a process that have not ended; not those that the kernel has there for itself
+// (io_uring, vhost).
 std::vector<pid_t> threads_of(pid_t pid);
 // The value of a line of /proc/PID/status; empty: there is none.
 std::string status_line(pid_t pid, const char* name);
