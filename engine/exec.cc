@@ -1,5 +1,6 @@
 #include "exec.h"
 
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,6 +21,7 @@
 #include "program_rights.h"
 #include "recording.h"
 #include "sys.h"
+#include "threads.h"
 
 namespace hodo::engine {
 namespace {
@@ -101,6 +103,8 @@ long exec_call(ThreadArea& area) {
   if (obstacle != nullptr) {
     why = obstacle;
   } else {
+    // As execve would do it: who shares them would keep the connection.
+    if (may_share_files() && is_last_thread(area)) raw_syscall(SYS_unshare, CLONE_FILES);
     connection = ask_for_takeover(area, answer, why);
   }
   if (!why.empty()) send_native(area, path_of(area.registers, path), why);

@@ -142,6 +142,8 @@ void forget_other_threads(const ThreadArea& self) {
   }
 }
 
+bool gives_files = false;
+
 // The process that ends. Threads of others may run in the same memory.
 std::int32_t ending_pid = 0;
 
@@ -183,6 +185,8 @@ bool has_been_killed(std::uint64_t block) {
     return one->executes && one->pid == thread.pid && one->tid != one->pid && is_gone(*one);
   });
 }
+
+bool may_share_files() { return gives_files; }
 
 bool shares_memory(const ThreadArea& self) {
   const Locked locked;
@@ -396,6 +400,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.parent_tid = area.tid;
   const bool apart = is_recorded(area) && (clone.flags & CLONE_NEWNET) != 0 && keep_line();
   child.files_are_new = (clone.flags & CLONE_FILES) == 0;
+  if (!child.files_are_new && !thread) gives_files = true;
   child.connection = is_recorded(area) ? connect_recorder(&child.connection) : -1;
   if ((clone.flags & CLONE_PIDFD) != 0) {
     const Locked locked;

@@ -32,6 +32,8 @@ bool is_last_thread(const ThreadArea& self);
 // Whether the thread runs in the same memory as this one; whether one of another process does.
 bool runs_in_this_memory(std::int32_t tid);
 bool shares_memory(const ThreadArea& self);
+// Whether another process may have the same descriptors: one has been made so (CLONE_FILES).
+bool may_share_files();
 
 // Whether a thread of the process does not block the signal: this one, or any if `tid` is 0.
 bool any_thread_lets_through(const ThreadArea& self, std::int32_t tid, unsigned number);

@@ -65,6 +65,13 @@ def shadow_stacks(box):
     equal(done.stdout, b"Operation not supported\n", "its output")
 
 
+def descriptors_that_processes_share(box):
+    """What the engine has open where a program is executed is not kept by who has the same descriptors."""
+    program = [box.own("gives_files")]
+    for command in (program, box.command(program)):
+        equal(box.run(command).stdout, b"3 executed, 0 more\n", f"{command}")
+
+
 def killed_while_it_runs(box):
     """What was not handed over is missing at the end, and that is said."""
     process = box.start([box.own("spinners"), "wait"])
