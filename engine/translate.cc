@@ -217,10 +217,10 @@ class Translator {
       const Encoding e = isa::decode_encoding(code(ip), readable);
       if (count > 0 && e.length == 0) return leave_to(ip);  // by itself, as it may not stay so
       if (by_blocks && !add_to_block(e, ip)) return leave_to(ip);
-      // Behind what the head looks at, too: between two repetitions of a string instruction a
-      // signal would not be delivered before the last one.
+      // Behind what the head looks at, too: an instruction that repeats, or waits for its memory
+      // (userfaultfd), stands there when a signal comes, and would else go on until it is done.
       const bool entered = !by_blocks || site_ != nullptr;
-      if (count == 0 && entered && (checked_ || e.rep != 0)) map_.add(ip, hot_.at(), 0);
+      if (count == 0 && entered) map_.add(ip, hot_.at(), 0);
       end_ = ip + e.length;
       if (e.length == 0) return ask(Exit::unsupported, ip);
       const std::uint64_t behind = ip + e.length;

@@ -118,13 +118,23 @@ def first_thread_has_ended(box):
 
 def threads_of_the_kernel(box):
     """Those by which it reads for the process (io_uring) are not held, which would end what they wait in."""
-    process = subprocess.Popen([box.own("ring")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    _twice_while_it_waits(box, "ring", "5 hello\n")
+
+
+def a_page_that_another_thread_brings(box):
+    """The thread that waits for it is let go, though the other one, which is so already, cannot bring it."""
+    _twice_while_it_waits(box, "waits_for_page", "77\n")
+
+
+def _twice_while_it_waits(box, program, says):
+    """`program` says so, and `says` when it is told to go on; or at once that the kernel has nothing for it to wait for."""
+    process = subprocess.Popen([box.own(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     box.started.append(process)
     if process.stdout.readline() != "ready\n":
-        raise Skip("io_uring is not to be had")
+        raise Skip("the kernel does not have it")
     for _ in range(2):
         _end(_attach(box, str(process.pid), ["--duration", "0.1"]))
-    equal(process.communicate("go on\n", timeout=60)[0], "5 hello\n", "what was read")
+    equal(process.communicate("go on\n", timeout=60)[0], says, "what it says")
 
 
 def ends_that_let_it_go_on(box):
