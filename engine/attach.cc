@@ -50,6 +50,7 @@ void fill(ThreadArea& area, relay::NativeThread& thread) {
 
 void look_for_recorder() {
   const long connection = connect_recorder();
+  if (connection == -EMFILE && can_be_reached_apart()) return;
   if (connection < 0) {
     die(why_unreachable(connection), static_cast<std::uint64_t>(-connection));
   }

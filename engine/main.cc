@@ -80,7 +80,7 @@ extern "C" {
     call engine_main
     .pushsection .bss
     .balign 64
-    .skip 16384
+    .skip 131072  # as much as in_own_files() takes
     .globl first_stack_top
     first_stack_top:
     .popsection

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -135,6 +136,20 @@ def _twice_while_it_waits(box, program, says):
     for _ in range(2):
         _end(_attach(box, str(process.pid), ["--duration", "0.1"]))
     equal(process.communicate("go on\n", timeout=60)[0], says, "what it says")
+
+
+def few_descriptors(box):
+    """Where none is free the engine makes room in a table of its own; where none may be had it says what is missing."""
+    process = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    box.started.append(process)
+    wait_for(lambda: open(f"/proc/{process.pid}/syscall", encoding="ascii").read().startswith("0 0x0 "), "it reads")
+    highest = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, highest))
+    _end(_attach(box, str(process.pid), ["--duration", "0.1"]))
+    box.report(COMPLETE)
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (0, highest))
+    _refused(box, str(process.pid), "cannot be recorded: /proc/self/maps cannot be read", status=126)
+    equal(process.communicate("all as ever\n", timeout=60)[0], "all as ever\n", "what it says")
 
 
 def ends_that_let_it_go_on(box):
