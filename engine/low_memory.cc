@@ -20,6 +20,8 @@ namespace {
 // GB.
 constexpr std::uint64_t kMostChunkBytes = 0x400'0000, kLeastChunkBytes = 0x40'0000;
 constexpr std::uint64_t kEnd = 0x7ec0'0000, kLowest = 0x800'0000;
+// Behind the image, where nothing else is left: that is what MAP_32BIT gives first.
+constexpr std::uint64_t kLastStart = 0x7f00'0000, kLastEnd = 0x8000'0000;
 
 // What an edition leaves is kept for the next one: the program, or a table of the engine, could
 // come to lie there, and nothing else be free.
@@ -71,8 +73,12 @@ bool find_chunk() {
     }
     // All have the same size.
     const bool is_first = chunk_that([](const Chunk& one) { return one.start != 0; }) == nullptr;
-    if (!is_first || chunk_bytes == kLeastChunkBytes) return false;
+    if (!is_first || chunk_bytes == kLeastChunkBytes) break;
   }
+  for (std::uint64_t at = kLastStart; at + chunk_bytes <= kLastEnd; at += chunk_bytes) {
+    if (map_chunk(*chunk, at)) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// A program whose static memory reaches nearly as far as 2 GB, below which the engine needs some.
+// A program whose static memory reaches nearly as far as 2 GB, below which the engine needs some;
+// or as the engine itself.
 #include <stdio.h>
 
-static char large[2060000000];
+static char large[BYTES];
 
 int main(int argc, char** argv) {
   large[sizeof large - (unsigned)argc] = 3;
