@@ -8,9 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 
+#include "decimal.h"
 #include "hodo/relay/script_line.h"
+#include "program_memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -33,10 +37,42 @@ File file_of(const Registers& r) {
           .by_path = static_cast<int>(r.rdi) == AT_FDCWD};
 }
 
+// A path to the file as it is, for calls that take nothing else.
+class Link {
+ public:
+  explicit Link(const File& file) {
+    if (file.by_path) {
+      path_ = file.path;
+      return;
+    }
+    char first = 0;
+    const bool itself =
+        (file.flags & AT_EMPTY_PATH) != 0 &&
+        (!read_program(&first, static_cast<std::uint64_t>(file.path), 1) || first == 0);
+    if (!itself) opened_ = raw_syscall(SYS_openat, file.folder, file.path, O_PATH | O_CLOEXEC);
+    const long descriptor = itself ? file.folder : opened_;
+    if (failed(descriptor)) return;
+    put_decimal(link_ + std::strlen(link_), static_cast<std::uint32_t>(descriptor));
+    path_ = reinterpret_cast<long>(link_);
+  }
+  ~Link() {
+    if (!failed(opened_)) raw_syscall(SYS_close, opened_);
+  }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  long path() const { return path_; }
+
+ private:
+  long opened_ = -EBADF;
+  long path_ = 0;
+  char link_[48] = "/proc/thread-self/fd/";
+};
+
 const char* other_rights(const File& file, const struct stat& st) {
   constexpr unsigned kNoSetId = 2;  // ST_NOSUID
+  const Link link(file);
   struct statfs fs{};
-  if (file.by_path && !failed(raw_syscall(SYS_statfs, file.path, reinterpret_cast<long>(&fs))) &&
+  if (!failed(raw_syscall(SYS_statfs, link.path(), reinterpret_cast<long>(&fs))) &&
       (fs.f_flags & kNoSetId) != 0) {
     return nullptr;
   }
@@ -49,9 +85,8 @@ const char* other_rights(const File& file, const struct stat& st) {
       st.st_gid != static_cast<std::uint32_t>(raw_syscall(SYS_getegid))) {
     return "it is set-group-ID; remedy: run hodo and what executes it with its group";
   }
-  const long caps = file.by_path ? raw_syscall(SYS_getxattr, file.path,
-                                               reinterpret_cast<long>("security.capability"), 0, 0)
-                                 : 0;
+  const long caps =
+      raw_syscall(SYS_getxattr, link.path(), reinterpret_cast<long>("security.capability"), 0, 0);
   if (caps > 0 && raw_syscall(SYS_geteuid) != 0) {
     return "its file has capabilities; remedy: run hodo and what executes it as root";
   }

@@ -291,7 +291,12 @@ def programs_that_may_not_be_traced(box):
         ([copy("secret", 0o711)], "remedy: run hodo as root"),
         ([script("of_script", script("of_suid", suid, 0o755), 0o755)], f"it is set-user-ID; remedy: run hodo{both} as its owner"),
     ]
-    for command, why in [*cases, ([box.own("private"), hello], "(PR_SET_DUMPABLE); remedy: run hodo as root")]:
+    by_descriptor = "import os, sys; os.execve(os.open(sys.argv[1], os.O_RDONLY), ['hello'], {})"
+    others = [
+        ([box.own("private"), hello], "(PR_SET_DUMPABLE); remedy: run hodo as root"),
+        (["/usr/bin/python3", "-S", "-E", "-c", by_descriptor, capable], f"its file has capabilities; remedy: run hodo{both} as root"),
+    ]
+    for command, why in [*cases, *others]:
         data = box.path("of_nobody")
         done = box.record(["/usr/bin/env", *command], data=data, preexec_fn=_become_nobody)
         equal(done.stdout, b"hello\n", f"{command}: output")
