@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "pointer.h"
+
 namespace hodo::check {
 
 void begin_binding(const Step& step, Locator& locator, std::vector<Binding>& open) {
   constexpr std::size_t kMost = 64;  // in each other: a handler may come in between
-  const End from = locator.end(step.context.space, step.branch.from, step.branch.time);
-  const text::Slot* const slot = from.known() ? from.module->slot_of(from.vaddr) : nullptr;
+  const text::Slot* const slot = slot_called(locator.locate(step.context.space, step.branch));
   if (slot == nullptr) return;
   if (open.size() == kMost) open.erase(open.begin());
   open.push_back({slot->name});

@@ -33,6 +33,29 @@ bool is_plain_return(PathFacts facts) {
   return (facts & (kToReturnSite | kUnjudged)) != 0 && (facts & kFromPushed) == 0;
 }
 
+// Those that change the stack are the return model's.
+bool goes_by_pointer(const Branch& branch, PathFacts facts) {
+  return branch.kind == BranchKind::ret && (facts & (kFromPushed | kFromStored)) != 0 &&
+         (facts & kFromSwitch) == 0;
+}
+
+// The branch through a pointer that a return stands for whose target the code put on the stack: the
+// call or jump to the retpoline, which calls its own return first; or the return itself, `out`.
+Branch stands_for(Branch out, std::span<const Branch> before) {
+  constexpr std::uint64_t kLongest = 16;  // of what it calls
+  if (before.empty()) return out;
+  const Branch& inner = before.back();
+  if (inner.kind != BranchKind::call || out.from - inner.to > kLongest) return out;
+  out.from = inner.from;
+  if (before.size() < 2) return out;
+  const Branch& entry = before[before.size() - 2];
+  const bool indirect = entry.kind == BranchKind::ijmp || entry.kind > BranchKind::call;
+  if (indirect || (entry.flags & kNotTaken) != 0 || entry.to != inner.from) return out;
+  out.from = entry.from;
+  if (entry.kind == BranchKind::call) out.kind = BranchKind::icall;
+  return out;
+}
+
 // Where the path came from that goes on at a `begin` where it only paused, which is no way into the
 // code there; 0: it did not, or that is not known. `before`: of the row at work.
 std::uint64_t led_from(const Batch& batch, const Branch& begin, std::span<const Branch> before) {
@@ -102,6 +125,7 @@ class Checker::Impl {
   std::optional<EdgeEffect> effect_of(const Place& place, const Branch& branch);
   std::span<const Branch> branches_of(const Batch& batch, const flow::Repeat& repeat);
   void step(const Step& step);
+  void judge_pointer(const Batch& batch, const Branch& ret, std::span<const Branch> before);
 
   std::mutex mutex_;  // of all that judged() uses
   session::Session* session_;
@@ -283,6 +307,7 @@ void Checker::Impl::each(Batch& batch, std::span<const Branch> row) {
     step({context, branch, thread, edge, batch, row.first(i)});
     const bool nothing = edge.findings == 0 && (edge.facts & kNeedsHistory) == 0;
     if (plain && nothing) plain_.add(branch, batch.salt);
+    if (goes_by_pointer(branch, edge.facts)) judge_pointer(batch, branch, row.first(i));
   }
   thread.executed += row.size();
 }
@@ -393,6 +418,25 @@ void Checker::Impl::step(const Step& step) {
   for (const std::size_t index : judge_.findings(step.edge)) reports_.count(step, index);
   history_.follow(step);
   if (!is_near_transfer(step.branch.kind)) reports_.see(step);
+}
+
+// 32-bit code has no such branches.
+void Checker::Impl::judge_pointer(const Batch& batch, const Branch& ret,
+                                  std::span<const Branch> before) {
+  const session::Context& context = batch.context;
+  const auto goes_by_pointer = [&](const Branch& branch) {
+    if (edges_.peek(context.space, branch) != nullptr) return true;
+    const End from = locator_.end(context.space, branch.from, branch.time);
+    return from.known() && from.module->pointer_of(from.vaddr);
+  };
+  const Branch own = {.from = ret.from, .to = ret.to, .time = ret.time, .kind = BranchKind::ijmp};
+  const Branch outer = stands_for(own, batch.recent(before));
+  const Branch& branch = goes_by_pointer(outer) ? outer : own;
+  if (!goes_by_pointer(branch)) return;
+  KnownEdge& edge = known_edge(context, branch, batch.generation);
+  const Step step{context, branch, batch.thread, edge, batch, before};
+  for (const std::size_t index : judge_.findings(edge)) reports_.count(step, index);
+  history_.follow_pointer(step);
 }
 
 Checker::Checker(session::Session& session, const Options& options)

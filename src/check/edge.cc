@@ -12,6 +12,7 @@
 #include "makers.h"
 #include "plain_jump.h"
 #include "planted.h"
+#include "pointer.h"
 #include "resolver.h"
 #include "sensitive.h"
 
@@ -433,6 +434,10 @@ std::vector<std::uint8_t> Locator::bytes(std::uint32_t space, std::uint64_t addr
 
 namespace {
 
+bool is_indirect(isa::InsnClass cls) {
+  return cls == isa::InsnClass::icall || cls == isa::InsnClass::ijmp;
+}
+
 // The bytes around a jump: REX prefixes stand before both the POP and the JMP, or before none.
 bool ends_popped_return(std::span<const std::uint8_t> code) {
   if (code.size() < text::kLongestPoppedReturn) return false;
@@ -474,6 +479,9 @@ Edge Locator::locate(std::uint32_t space, const Branch& seen) {
       if (insn->cls == isa::InsnClass::far_ret) edge.far = FarBranch::retf;
       if (insn->cls == isa::InsnClass::iret) edge.far = FarBranch::iret;
     }
+    const bool by_pointer = branch.kind == BranchKind::icall || branch.kind == BranchKind::ijmp;
+    edge.retpoline = by_pointer && insn && !is_indirect(insn->cls) && edge.from.known() &&
+                     edge.from.module->pointer_of(edge.from.vaddr);
     edge.popped_return = branch.kind == BranchKind::ijmp && edge.from.known() &&
                          edge.mode == isa::Mode::bits64 &&
                          ends_popped_return(bytes(space, branch.from - text::kBeforePoppedJump,
@@ -501,9 +509,10 @@ PathFacts Locator::facts(const Edge& edge) const {
   const auto in_vdso = [](const End& e) { return e.kind == End::Kind::vdso && !e.in_probes(); };
   const auto unjudged = [&](const End& e) { return e.kind == End::Kind::unread || in_vdso(e); };
   // No recording has the vDSO's text. But a return leads there behind a call that was made there,
-  // which is known as all calls are.
-  const bool back_to_vdso =
-      edge.branch.kind == BranchKind::ret && edge.from.known() && in_vdso(edge.to);
+  // which is known as all calls are; a retpoline calls it.
+  const bool back_to_vdso = edge.branch.kind == BranchKind::ret && edge.from.known() &&
+                            in_vdso(edge.to) &&
+                            !edge.from.has(text::kPushedTarget | text::kStoredTarget);
   if (back_to_vdso) out |= kToReturnSite;
   if (unjudged(edge.from) || (unjudged(edge.to) && !back_to_vdso)) out |= kUnjudged;
   const bool by_jump = edge.branch.kind == BranchKind::ijmp;
@@ -529,9 +538,9 @@ PathFacts Locator::facts(const Edge& edge) const {
   }
   // On i386 the linker goes on by a return.
   const bool jumps_on = edge.mode == isa::Mode::bits64;
-  if (jumps_on && edge.from.known() && edge.from.has(text::kPlt) &&
+  if (jumps_on && edge.from.known() && (edge.from.has(text::kPlt) || edge.retpoline) &&
       edge.from.module == edge.to.module) {
-    const text::Slot* const slot = edge.from.module->slot_of(edge.from.vaddr);
+    const text::Slot* const slot = slot_called(edge);
     if (slot != nullptr && slot->initial == edge.to.vaddr) out |= kAsksLinker;
   }
   const bool may_skip = (out & (kFromSwitch | kToFunction)) == 0 && !edge.popped_return;

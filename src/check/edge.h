@@ -37,6 +37,9 @@ struct Edge {
   PathFacts facts = 0;
   bool popped_return = false;       // a jump by which the code returns; branch.kind is ret
   FarBranch far = FarBranch::none;  // where the path was interrupted
+  // `from` is a direct branch to a retpoline, or a return whose target the code put on the stack,
+  // and the branch is the one through a pointer that they stand for.
+  bool retpoline = false;
   // At End::is_breakpoint(); `next` and `facts` are of the file's instruction.
   bool at_breakpoint = false;
   bool plain = false;  // next_of_plain_jump() has told: no rule but those of baselines looks at it

@@ -26,6 +26,12 @@ bool hangs_on_ends_alone(const Edge& edge) {
          (edge.facts & ~kToOtherFile) == kToReturnSite;
 }
 
+// Of a retpoline, what a branch is by itself is judged where its instructions are.
+bool is_of_pointers(RuleId id) {
+  return id == RuleId::call_function || id == RuleId::call_sensitive ||
+         id == RuleId::plt_redirected || id == RuleId::baseline_new;
+}
+
 }  // namespace
 
 void EdgeJudge::judge(const session::Context& context, const Branch& branch, KnownEdge& known) {
@@ -52,10 +58,11 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   const bool jumps_back = branch.kind == BranchKind::ijmp && edge.from.outside() &&
                           edge.to.known() && (edge.facts & kToFunction) == 0;
   if (jumps_back && (known.facts & kUnjudged) != 0) known.facts |= kFromSwitch;
-  note_unjudged(edge);
+  if (!edge.retpoline) note_unjudged(edge);
   if (uses_baseline_) learn(context, edge);
   std::vector<std::size_t> list;
   for (const auto& rule : rules_) {
+    if (edge.retpoline && !is_of_pointers(rule->id())) continue;
     auto verdict = rule->judge(edge, locator_);
     if (!verdict) continue;
     const bool explained = !verdict->awaits_maker && verdict->grade == Grade::explained;

@@ -192,6 +192,13 @@ void History::follow(const Step& step) {
   }
 }
 
+void History::follow_pointer(const Step& step) {
+  if (step.branch.kind == BranchKind::icall && (step.edge.facts & kToLoader) != 0) {
+    begin_loading(step);
+  }
+  if ((step.edge.facts & kAsksLinker) != 0) follow_binding(step);
+}
+
 void History::begin_loading(const Step& step) {
   Thread& thread = step.thread;
   thread.loader_call = step.edge.next;

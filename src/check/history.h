@@ -29,6 +29,8 @@ class History {
           const EdgeJudge& edges, Reports& reports);
 
   void follow(const Step& step);
+  // The branch through a pointer that a return stood for, which follow() was told of before.
+  void follow_pointer(const Step& step);
 
  private:
   class Here;

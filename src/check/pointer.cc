@@ -291,7 +291,7 @@ std::optional<isa::Memory> memory_of(const isa::Pointer& pointer, Backwards& bef
 bool is_by_runtime_table(const Edge& edge) {
   if (!edge.from.known() || edge.mode != isa::Mode::bits64) return false;
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer) return false;
   Backwards before(module, edge.from.vaddr);
   const auto memory = memory_of(*pointer, before);
@@ -307,7 +307,7 @@ bool is_by_written_address(const Edge& edge) {
   if (!edge.from.known() || edge.from.kept || !edge.to.known()) return false;
   if (edge.mode != isa::Mode::bits64) return false;
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer || pointer->in == isa::kNoRegister) return false;
   Backwards before(module, edge.from.vaddr);
   const auto written = written_in(before, pointer->in);
@@ -322,7 +322,7 @@ bool is_far_behind_start(const Edge& edge) {
   if (!edge.from.known() || edge.from.kept || !edge.to.has(text::kInsn)) return false;
   if (edge.mode != isa::Mode::bits64) return false;
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer || pointer->in == isa::kNoRegister) return false;
   Backwards before(module, edge.from.vaddr);
   const std::uint64_t distance = distance_added(before, pointer->in);
@@ -333,7 +333,7 @@ bool is_far_behind_start(const Edge& edge) {
 bool is_by_number(const Edge& edge) {
   if (!edge.from.known() || !edge.to.known() || edge.mode != isa::Mode::bits64) return false;
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer || !has_number(edge)) return false;
   if (pointer->in == isa::kNoRegister) {
     return is_on_stack(pointer->memory) || is_at_distance(pointer->memory);
@@ -345,7 +345,7 @@ bool is_by_number(const Edge& edge) {
 PointerPlace pointer_place(const Edge& edge) {
   if (!edge.from.known() || edge.from.kept || edge.mode != isa::Mode::bits64) return {};
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer) return {};
   Backwards before(module, edge.from.vaddr);
   const auto memory = memory_of(*pointer, before);
@@ -361,9 +361,18 @@ PointerPlace pointer_place(const Edge& edge) {
   return {.offset = static_cast<std::uint64_t>(table->distance + memory->displacement)};
 }
 
+const text::Slot* slot_called(const Edge& edge) {
+  if (!edge.from.known() || edge.from.kept) return nullptr;
+  const text::Module& module = *edge.from.module;
+  const text::Slot* const slot = module.slot_of(edge.from.vaddr);
+  if (slot != nullptr || !edge.retpoline) return slot;
+  const auto place = pointer_place(edge).address;
+  return place ? module.slot_at(*place) : nullptr;
+}
+
 bool has_settled_object(const Edge& edge) {
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer) return false;
   Backwards before(module, edge.from.vaddr);
   const auto memory = memory_of(*pointer, before);
@@ -375,7 +384,7 @@ bool has_settled_object(const Edge& edge) {
 std::vector<Fact> pointer_facts(const Edge& edge) {
   if (!edge.from.known() || edge.from.kept || edge.mode != isa::Mode::bits64) return {};
   const text::Module& module = *edge.from.module;
-  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  const auto pointer = module.pointer_of(edge.from.vaddr);
   if (!pointer) return {};
   Backwards before(module, edge.from.vaddr);
   const auto found = memory_of(*pointer, before);

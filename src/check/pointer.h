@@ -24,6 +24,10 @@ struct PointerPlace {
 };
 PointerPlace pointer_place(const Edge& edge);
 
+// The slot by whose name the branch leads to another file's function; null: by none. Of a
+// retpoline, the slot from which the register was loaded right before.
+const text::Slot* slot_called(const Edge& edge);
+
 // Whether the object is known by which the branch, of which pointer_place() says an offset, found
 // its pointer: right before, in a straight line, it was read from memory or returned by a call, or
 // it is an argument of the function. Else code for several kinds of objects may come together here,

@@ -42,7 +42,7 @@ class CallFunction final : public EdgeRule {
     // Jumps that change the stack are the return model's; what the linker fills is
     // plt.redirected's.
     if (edge.from.has(text::kSwitchesStack) || is_stub_of_linker(edge.from)) return std::nullopt;
-    if (edge.from.module->slot_of(edge.from.vaddr) != nullptr) return std::nullopt;
+    if (slot_called(edge) != nullptr) return std::nullopt;
     if ((edge.facts & kFromResolver) != 0) return std::nullopt;
     if (!reached_through_pointer(edge).empty()) return std::nullopt;  // that is call.sensitive's
     if (is_no_function_of_linkers(edge)) {
@@ -72,11 +72,13 @@ class CallFunction final : public EdgeRule {
     return from.module->is_through_chosen(from.vaddr) || !is_static_program(*from.module);
   }
 
-  // Returns that go where the text put the target, as retpolines, are indirect calls, too.
+  // Returns that go where the text put the target, as retpolines, are told of as what they stand
+  // for, but in 32-bit code.
   static bool is_by_pointer(const Edge& edge) {
     const BranchKind kind = edge.branch.kind;
     return kind == BranchKind::icall || kind == BranchKind::ijmp ||
-           (kind == BranchKind::ret && edge.from.has(text::kPushedTarget | text::kStoredTarget));
+           (kind == BranchKind::ret && edge.mode == isa::Mode::bits32 &&
+            edge.from.has(text::kPushedTarget | text::kStoredTarget));
   }
 
   // What the dynamic linker calls in other files is in their tables for it, or found by its name;

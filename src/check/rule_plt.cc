@@ -12,12 +12,6 @@
 namespace hodo::check {
 namespace {
 
-// Null: the instruction calls nothing by name.
-const text::Slot* slot_called(const Edge& edge) {
-  if (!edge.from.known() || edge.from.kept) return nullptr;
-  return edge.from.module->slot_of(edge.from.vaddr);
-}
-
 class PltRedirected final : public EdgeRule {
  public:
   PltRedirected() : EdgeRule(RuleId::plt_redirected) {}
@@ -92,7 +86,7 @@ class PltRedirected final : public EdgeRule {
     const BranchKind kind = edge.branch.kind;
     const bool indirect = kind == BranchKind::icall || kind == BranchKind::ijmp;
     if (!indirect || (edge.branch.flags & kAsync) != 0 || !edge.to.known()) return std::nullopt;
-    if (!may_be_by_linkers_word(edge.from)) return std::nullopt;
+    if (!may_be_by_linkers_word(edge)) return std::nullopt;
     const auto place = pointer_place(edge).address;
     if (!place) return std::nullopt;
     const bool descriptor = edge.from.module->is_descriptor(*place);
@@ -106,10 +100,12 @@ class PltRedirected final : public EdgeRule {
                                          descriptor ? "thread's variable" : "function's address")};
   }
 
-  // JMP [place] in the first stub, and CALL [RAX] behind LEA RAX, [place]: of others nothing more
-  // is to be found out.
-  static bool may_be_by_linkers_word(const End& from) {
+  // JMP [place] in the first stub, or a retpoline there, and CALL [RAX] behind LEA RAX, [place]: of
+  // others nothing more is to be found out.
+  static bool may_be_by_linkers_word(const Edge& edge) {
+    const End& from = edge.from;
     if (!from.known() || from.kept) return false;
+    if (edge.retpoline) return true;
     const auto pointer = isa::decode_pointer(from.module->bytes(from.vaddr), from.vaddr);
     if (!pointer || pointer->in != isa::kNoRegister) return false;
     const isa::Memory& memory = pointer->memory;

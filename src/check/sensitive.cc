@@ -77,7 +77,7 @@ bool is_asked_for(const Edge& edge) {
 bool is_by_name(const Edge& edge) {
   const text::Module& caller = *edge.from.module;
   const text::Module& callee = *edge.to.module;
-  if (const text::Slot* slot = caller.slot_of(edge.from.vaddr)) {
+  if (const text::Slot* slot = slot_called(edge)) {
     return is_called(callee, edge.to.vaddr, slot->name);
   }
   const symbol::Symbol* symbol = caller.symbols().at(edge.from.vaddr);

@@ -79,15 +79,31 @@ std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64
   return out;
 }
 
+namespace {
+
+// The first operand.
+std::optional<Pointer> pointer_in(const WholeInsn& decoded, std::uint64_t ip) {
+  const ZydisDecodedOperand& operand = decoded.operands[0];
+  if (is_whole(operand)) return Pointer{.in = number_of(operand.reg.value)};
+  const auto memory = memory_of(operand, decoded.insn, ip);
+  return memory ? std::optional(Pointer{.memory = *memory}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Pointer> decode_push(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
+  WholeInsn decoded{};
+  if (!decode_whole(bytes, decoded)) return std::nullopt;
+  if (decoded.insn.mnemonic != ZYDIS_MNEMONIC_PUSH) return std::nullopt;
+  return pointer_in(decoded, ip);
+}
+
 std::optional<Pointer> decode_pointer(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
   WholeInsn decoded{};
   if (!decode_whole(bytes, decoded)) return std::nullopt;
   const InsnClass cls = describe(decoded.insn, ip, Mode::bits64).cls;
   if (cls != InsnClass::icall && cls != InsnClass::ijmp) return std::nullopt;
-  const ZydisDecodedOperand& operand = decoded.operands[0];
-  if (is_whole(operand)) return Pointer{.in = number_of(operand.reg.value)};
-  const auto memory = memory_of(operand, decoded.insn, ip);
-  return memory ? std::optional(Pointer{.memory = *memory}) : std::nullopt;
+  return pointer_in(decoded, ip);
 }
 
 }  // namespace hodo::isa

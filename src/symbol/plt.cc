@@ -104,16 +104,31 @@ class StubReader {
   }
 
   const std::string* name_of(std::span<const std::uint8_t> stub, std::uint64_t address) const {
+    if (const auto slot = slot_of_retpoline(stub, address)) return name_by(*slot);
     for (std::size_t i = 0; i + 6 <= stub.size(); ++i) {
       const auto slot = slot_of_jump(stub.subspan(i, 6), address + i);
-      if (!slot) continue;
-      const auto it = slots_.by_address.find(*slot);
-      return it != slots_.by_address.end() ? &it->second : nullptr;
+      if (slot) return name_by(*slot);
     }
     return pushed_name(stub);
   }
 
  private:
+  const std::string* name_by(std::uint64_t slot) const {
+    const auto it = slots_.by_address.find(slot);
+    return it != slots_.by_address.end() ? &it->second : nullptr;
+  }
+
+  // 4C 8B 1D disp32: mov r11, [rip + disp32], which begins a stub of lld's -z retpolineplt.
+  std::optional<std::uint64_t> slot_of_retpoline(std::span<const std::uint8_t> stub,
+                                                 std::uint64_t address) const {
+    constexpr std::array<std::uint8_t, 3> kLoad = {0x4c, 0x8b, 0x1d};
+    constexpr std::size_t kLength = 7;
+    if (!long_mode_ || stub.size() < kLength) return std::nullopt;
+    if (!std::ranges::equal(stub.first(kLoad.size()), kLoad)) return std::nullopt;
+    const auto displacement = static_cast<std::int32_t>(read32(stub.subspan(kLoad.size())));
+    return address + kLength + static_cast<std::uint64_t>(std::int64_t{displacement});
+  }
+
   // FF 25 disp32: jmp [rip + disp32], or jmp [disp32] on i386; FF A3 disp32: jmp [ebx + disp32],
   // where ebx has the address of the GOT.
   std::optional<std::uint64_t> slot_of_jump(std::span<const std::uint8_t> jump,

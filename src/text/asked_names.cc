@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "branch_pointer.h"
 #include "hodo/base/byte_reader.h"
 #include "hodo/isa/moves.h"
 #include "hodo/text/names.h"
@@ -20,7 +21,7 @@ void append(std::vector<std::string_view>& to, const std::vector<std::string_vie
 }  // namespace
 
 std::vector<std::string_view> AskedNames::of(std::uint64_t insn) const {
-  const auto pointer = isa::decode_pointer(text_.bytes(insn), insn);
+  const auto pointer = branch_pointer(text_, insn);
   const Function* f = module_.function(insn);
   if (!pointer || f == nullptr) return {};
   if (pointer->in == isa::kNoRegister && pointer->memory.address) {
@@ -90,10 +91,31 @@ bool AskedNames::asks(std::uint64_t call) const {
   const auto is_dlsym = [](std::string_view name) { return name == "dlsym" || name == "dlvsym"; };
   if (const Slot* slot = module_.slot_of(call)) return is_dlsym(slot->name);
   if (const auto insn = module_.insn(call); insn && insn->cls == isa::InsnClass::call) {
-    return is_dlsym(module_.callee_name(insn->target));
+    const auto pointer = branch_pointer(text_, call);
+    return is_dlsym(pointer ? name_loaded(call, pointer->in) : module_.callee_name(insn->target));
   }
   const auto held = module_.slots_held(call);
   return std::ranges::any_of(held, [&](const Slot* slot) { return is_dlsym(slot->name); });
+}
+
+// Of the slot that was loaded last into the register by which a retpoline is called, or into the
+// one that it was copied from.
+std::string_view AskedNames::name_loaded(std::uint64_t call, std::uint8_t reg) const {
+  constexpr std::uint64_t kReach = 256;
+  for (std::uint64_t back = 1; back <= std::min(kReach, call); ++back) {
+    const std::uint64_t at = call - back;
+    if ((text_.marks(at) & kInsn) == 0) continue;
+    const auto move = isa::decode_move(text_.bytes(at), at);
+    if (!move || (move->changed >> reg & 1) == 0) continue;
+    if (move->what == isa::Move::What::copy) {
+      reg = move->from;
+      continue;
+    }
+    const bool loads = move->what == isa::Move::What::load && move->memory.address;
+    const Slot* const slot = loads ? module_.slot_at(*move->memory.address) : nullptr;
+    return slot == nullptr ? std::string_view() : slot->name;
+  }
+  return {};
 }
 
 // Ended by a zero, where nothing can be written to.

@@ -33,6 +33,7 @@ class AskedNames {
   std::vector<std::string_view> returned_by(const RegisterFlow& flow, std::uint64_t call) const;
   bool is_of_asking(const Value& value) const;
   bool asks(std::uint64_t call) const;
+  std::string_view name_loaded(std::uint64_t call, std::uint8_t reg) const;
   std::string_view sensitive_name_at(std::uint64_t vaddr) const;
 
   const Module& module_;

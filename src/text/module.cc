@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "asked_names.h"
+#include "branch_pointer.h"
 #include "code_pieces.h"
 #include "function_map.h"
 #include "ghc_tables.h"
@@ -82,8 +83,8 @@ std::vector<Function> functions_of(std::span<const Symbol> symbols) {
 constexpr std::uint8_t kRexR = 4;
 
 // The number of REG in CALL REG or JMP REG.
-std::optional<unsigned> called_register(std::span<const std::uint8_t> code, std::uint64_t at) {
-  const auto pointer = isa::decode_pointer(code, at);
+std::optional<unsigned> called_register(const TextMap& text, std::uint64_t at) {
+  const auto pointer = branch_pointer(text, at);
   return pointer && pointer->in != isa::kNoRegister ? std::optional<unsigned>(pointer->in)
                                                     : std::nullopt;
 }
@@ -550,6 +551,13 @@ std::span<const symbol::Symbol> Module::names_at(std::uint64_t vaddr) const {
   return std::ranges::equal_range(symbols().symbols(), vaddr, {}, &symbol::Symbol::start);
 }
 
+std::optional<isa::Pointer> Module::pointer_of(std::uint64_t insn_vaddr) const {
+  if (mode() != isa::Mode::bits64) return std::nullopt;
+  return branch_pointer(facts_->text, insn_vaddr);
+}
+
+const Slot* Module::slot_at(std::uint64_t vaddr) const { return facts_->slot_at(vaddr); }
+
 const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
   const auto found = std::ranges::lower_bound(facts_->through, insn_vaddr, {}, &Slot::address);
   return found != facts_->through.end() && found->address == insn_vaddr ? &*found : nullptr;
@@ -557,7 +565,7 @@ const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
 
 std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
   std::vector<const Slot*> out;
-  const auto reg = called_register(bytes(insn_vaddr), insn_vaddr);
+  const auto reg = called_register(facts_->text, insn_vaddr);
   const Function* f = function(insn_vaddr);
   if (!reg || !is_preserved(*reg) || f == nullptr || mode() != isa::Mode::bits64) return out;
   for (std::uint64_t at = f->begin; at < f->end && is_text(at); ++at) {
@@ -607,14 +615,18 @@ ArgumentsSet Module::arguments_set(std::uint64_t insn_vaddr) const {
                              [this](std::uint64_t call) { return leaves(call); });
 }
 
-// null: no stub, or none that jumps through a slot in a straight line.
+// null: no stub, or none that jumps through a slot in a straight line, or by a retpoline.
 const Slot* Module::slot_of_stub(std::uint64_t vaddr) const {
   constexpr int kLongest = 3;  // ENDBR64, a load or NOP, the jump
   for (int i = 0; i < kLongest && has(vaddr, kPlt); ++i) {
     if (const Slot* slot = slot_of(vaddr)) return slot;
     const auto stub = insn(vaddr);
     if (!stub) return nullptr;
+    const auto load = isa::decode_move(bytes(vaddr), vaddr);
     vaddr += stub->length;
+    const bool loads = load && load->what == isa::Move::What::load && load->memory.address;
+    const auto next = loads ? pointer_of(vaddr) : std::nullopt;
+    if (next && next->in == load->to) return slot_at(*load->memory.address);
   }
   return nullptr;
 }

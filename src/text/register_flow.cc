@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <utility>
 
+#include "branch_pointer.h"
 #include "hodo/base/byte_reader.h"
 #include "hodo/isa/moves.h"
 
@@ -139,7 +142,7 @@ void RegisterFlow::read(const Function& function) {
 
 // Where the pointer lies, and where what is stored there lay before.
 void RegisterFlow::find_places(std::uint64_t call) {
-  const auto pointer = isa::decode_pointer(text_.bytes(call), call);
+  const auto pointer = branch_pointer(text_, call);
   const std::size_t at = find(call);
   if (!pointer || at == kNone) return;
   if (pointer->in == kNoRegister) {
@@ -164,9 +167,18 @@ void RegisterFlow::add_place(const isa::Memory& memory) {
   if (std::ranges::none_of(places_, same)) places_.push_back(memory);
 }
 
-// The one from which the register is loaded that the instruction uses.
+// The one from which the register is loaded that the instruction uses. One jump ahead may lie
+// between, as over a retpoline among the function's code.
 void RegisterFlow::add_place_behind(std::size_t insn, std::uint8_t reg) {
+  bool jumped = false;
   for (std::size_t i = insn; i > 0; --i) {
+    if (!insns_[i - 1].falls_through && !std::exchange(jumped, true)) {
+      const auto leads = [i](const Insn& from) { return from.target == i; };
+      const auto jump = std::ranges::find_if(insns_, leads);
+      const auto at = static_cast<std::size_t>(jump - insns_.begin());
+      if (at >= i || std::any_of(std::next(jump), insns_.end(), leads)) return;
+      i = at + 1;
+    }
     const std::uint64_t at = insns_[i - 1].address;
     const auto move = isa::decode_move(text_.bytes(at), at);
     if (!move) return;
@@ -277,7 +289,7 @@ std::vector<RegisterFlow::Value> RegisterFlow::before(std::uint64_t insn, unsign
 }
 
 std::vector<RegisterFlow::Value> RegisterFlow::called(std::uint64_t call) const {
-  const auto pointer = isa::decode_pointer(text_.bytes(call), call);
+  const auto pointer = branch_pointer(text_, call);
   if (!pointer) return {};
   if (pointer->in != kNoRegister) return before(call, pointer->in);
   const std::size_t at = find(call);

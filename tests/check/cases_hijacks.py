@@ -29,6 +29,12 @@ ONLY_64 = {
     # Of hijacks_deceived.h.
     "page-mapped-over", "library-mapped-over", "page-moved-over", "finished-elsewhere", "far-to-function", "flags-and-stack-inside", "sigreturn-by-restorer", "resolver-changed", "descriptor-changed", "restorer-inside", "signal-stack-moved", "exception-to-other-handler",
 }  # fmt: skip
+# Of hijacks_retpoline, whose indirect calls and jumps are returns: pointers to whole functions are found as they are elsewhere.
+OF_RETPOLINES = {
+    "none", "pointer-to-library", "pointer-to-system", "library-by-pointer", "slot-overwritten", "slot-to-stub",
+    "chosen-slot-overwritten", "pointer-beside-held-slot", "pointer-beside-wrapper", "pointer-beside-asked",
+    "asked-pointer-to-another", "pointer-in-frame-to-another", "pointer-in-frame-to-other-choice", "pushed-inside", "stored-inside",
+}  # fmt: skip
 # What no program can do under QEMU, as the code that ran is known: a branch that its instruction does not make. Whether branch
 # stacks show it; the records themselves are changed.
 OF_RECORDS = {"text.source": True, "text.target": True}
@@ -216,10 +222,13 @@ def cases():
                 continue
             a = (program, form, first, others)
             out[f"hijack{suffix}.{form}"] = lambda t, a=a: hijack(t, *a)
+            if not suffix and form in OF_RETPOLINES:
+                a = ("hijacks_retpoline", form, first, others)
+                out[f"hijack_retpoline.{form}"] = lambda t, a=a: hijack(t, *a)
             for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
                 a = (program, form, found, how)
                 out[f"{source}{suffix}.{form}"] = lambda t, a=a: by_records(t, *a)
-    for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_32", "_nopie_32", "_noplt_32"):
+    for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_retpoline", "_32", "_nopie_32", "_noplt_32"):
         out[f"sensitive{how}"] = lambda t, p=f"sensitive{how}": sensitive_pointer(t, p)
     for rule, windows in OF_RECORDS.items():
         for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):

@@ -5,8 +5,15 @@ import os
 from harness import CLEAN, FOUND, Failure, equal, lines, rules_of, symbols_of
 
 
-def form(tool, name, rule, place):
-    data, output = tool.record([os.path.join(tool.programs, "pointers"), name])
+# Of pointers_retpoline, whose indirect calls are returns.
+OF_RETPOLINES = (
+    "none", "shifted-vtable", "vtable-of-virtual", "destructor-of-other-slot", "other-class-after-its-own", "global-to-untaken",
+    "global-to-virtual", "global-to-library", "more-arguments-after-a-library-call",
+)  # fmt: skip
+
+
+def form(tool, program, name, rule, place):
+    data, output = tool.record([os.path.join(tool.programs, program), name])
     equal("reached" in output, True, "the form reached its end")
     result, status = tool.check(data)
     expected = set() if rule == "-" else {rule}
@@ -16,6 +23,9 @@ def form(tool, name, rule, place):
 
 
 def cases():
-    return {
-        f"pointer.{name}": lambda tool, a=(name, *fields): form(tool, *a) for name, *fields in lines("pointers.txt")
-    }
+    out = {}
+    for name, *fields in lines("pointers.txt"):
+        out[f"pointer.{name}"] = lambda tool, a=("pointers", name, *fields): form(tool, *a)
+        if name in OF_RETPOLINES:
+            out[f"pointer_retpoline.{name}"] = lambda tool, a=("pointers_retpoline", name, *fields): form(tool, *a)
+    return out

@@ -47,6 +47,8 @@ struct Pointer {
 
 // nullopt: the bytes are no instruction. As decode() in what it reads.
 std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64_t ip);
+// What PUSH puts on the stack, a register or a word of memory. nullopt: another instruction.
+std::optional<Pointer> decode_push(std::span<const std::uint8_t> bytes, std::uint64_t ip);
 // nullopt: no indirect call or jump, or a far one.
 std::optional<Pointer> decode_pointer(std::span<const std::uint8_t> bytes, std::uint64_t ip);
 

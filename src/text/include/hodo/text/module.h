@@ -16,6 +16,7 @@
 #include "hodo/base/result.h"
 #include "hodo/image/unwind_tables.h"
 #include "hodo/isa/insn.h"
+#include "hodo/isa/moves.h"
 #include "hodo/symbol/symbol_table.h"
 
 namespace hodo::text {
@@ -203,6 +204,12 @@ class Module {
   std::string_view name_at(std::uint64_t vaddr) const;
   // All symbols that start there.
   std::span<const symbol::Symbol> names_at(std::uint64_t vaddr) const;
+  // Where the target of an indirect branch comes from: of CALL and JMP, of a direct branch to a
+  // retpoline that leads where a register says, and of kPushedTarget and kStoredTarget. nullopt: it
+  // is nothing of the kind, or of 32-bit code.
+  std::optional<isa::Pointer> pointer_of(std::uint64_t insn_vaddr) const;
+  // The slot that lies there; null: none.
+  const Slot* slot_at(std::uint64_t vaddr) const;
   // The slot that an instruction jumps or calls through, `jmp [rip + slot]`, on i386 `jmp [slot]`
   // or `jmp [register of the GOT + distance]`; null: none.
   const Slot* slot_of(std::uint64_t insn_vaddr) const;
