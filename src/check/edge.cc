@@ -288,8 +288,10 @@ bool is_static_program(const text::Module& module) {
 
 bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name) {
   if (module.has(vaddr, text::kPlt)) return module.callee_name(vaddr) == name;
-  return std::ranges::any_of(module.names_at(vaddr),
-                             [&](const symbol::Symbol& s) { return s.name == name; });
+  const auto has_name = [&](const symbol::Symbol& s) { return s.name == name; };
+  if (std::ranges::any_of(module.names_at(vaddr), has_name)) return true;
+  const auto exported = module.exported_names(vaddr);
+  return std::ranges::find(exported, name) != exported.end();
 }
 
 namespace {

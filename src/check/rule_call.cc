@@ -40,8 +40,12 @@ class CallTarget final : public EdgeRule {
     // Jumps that change the stack are the return model's.
     if (jump && (edge.facts & kFromSwitch) != 0) return std::nullopt;
     const text::Module& module = *edge.to.module;
-    // Before a lazy slot is filled it leads back to its stub, behind the jump.
+    // Before a lazy slot is filled it leads back to its stub, behind the jump, as the file says.
     if (edge.from.has(text::kPlt) && edge.to.has(text::kPlt) && edge.to.address == edge.next) {
+      return std::nullopt;
+    }
+    const text::Slot* const slot = slot_called(edge);
+    if (slot != nullptr && edge.from.module == edge.to.module && slot->initial == edge.to.vaddr) {
       return std::nullopt;
     }
     const bool entry = (edge.facts & kToFunction) != 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "argument_counts.h"
 #include "edge_rules.h"
@@ -99,16 +100,15 @@ class CallFunction final : public EdgeRule {
     const bool own = edge.from.module == edge.to.module;
     const text::Module& caller = *edge.from.module;
     if (!own && (is_libc(caller) || is_static_program(caller))) return true;
-    const auto names = edge.to.module->names_at(edge.to.vaddr);
+    std::vector<std::string_view> names = edge.to.module->exported_names(edge.to.vaddr);
+    for (const symbol::Symbol& s : edge.to.module->names_at(edge.to.vaddr)) names.push_back(s.name);
     for (const session::MappedFile& file : locator.regions().files(edge.space, edge.branch.time)) {
       const text::Module* module =
           file.location.empty() ? nullptr : locator.modules().get(file.location);
       if (module == nullptr) return true;
       if (!is_libc(*module) && looks_up(*module)) return true;
-      if (std::ranges::any_of(names,
-                              [&](const symbol::Symbol& s) { return module->asks_for(s.name); })) {
-        return true;
-      }
+      const auto asks = [&](std::string_view name) { return module->asks_for(name); };
+      if (std::ranges::any_of(names, asks)) return true;
     }
     return false;
   }

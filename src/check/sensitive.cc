@@ -24,6 +24,9 @@ std::string_view sensitive_name(const End& end) {
     // A program may call what is its own as it likes.
     if ((symbol.global || is_libc(module)) && text::is_sensitive(symbol.name)) return symbol.name;
   }
+  for (const std::string_view name : module.exported_names(end.vaddr)) {
+    if (text::is_sensitive(name)) return name;
+  }
   return {};
 }
 

@@ -518,6 +518,18 @@ bool Module::is_exported(std::uint64_t vaddr) const {
          std::ranges::find(*exports, vaddr, &ElfBytes::Export::address) != exports->end();
 }
 
+std::vector<std::string_view> Module::exported_names(std::uint64_t vaddr) const {
+  std::vector<std::string_view> out;
+  if (!symbols().symbols().empty()) return out;
+  const auto elf = ElfBytes::read(facts_->file);
+  const auto exports = elf ? elf->exports() : std::nullopt;
+  if (!exports) return out;
+  for (const ElfBytes::Export& one : *exports) {
+    if (one.address == vaddr) out.push_back(one.name);
+  }
+  return out;
+}
+
 bool Module::knows_untaken() const { return !facts_->pointer_targets.untaken.empty(); }
 
 bool Module::is_exported_untaken(std::uint64_t vaddr) const {

@@ -56,6 +56,29 @@ def copies(tool):
         equal(rules_of(tool.check(data)[0]), rules, f"rules with a {first} one")
 
 
+def without_sections(tool):
+    """Files of which only the headers for the loader are left: calls by name are known as such, and one that leads elsewhere is found."""
+
+    def bare(name):
+        path = os.path.join(tool.work, name)
+        shutil.copy(os.path.join(tool.programs, name), path)
+        with open(path, "r+b") as file:
+            for place, size in ((0x28, 8), (0x3C, 4)):  # e_shoff, e_shnum and e_shstrndx
+                file.seek(place)
+                file.write(bytes(size))
+        return path
+
+    first = os.path.join(tool.programs, "libloaded_a.so")
+    calls_by_name = [os.path.join(tool.programs, "copies"), first, bare("libcopies_opened.so")]
+    forged = [bare("hijacks"), "slot-overwritten"]
+    for command, rules, said in ((calls_by_name, set(), "6\n"), (forged, {"plt.redirected"}, "reached\n")):
+        data, output = tool.record(command)
+        equal(output, said, "its output")
+        tool.both_ways(data)
+        result, status = tool.check(data)
+        equal((rules_of(result), status), (rules, FOUND if rules else CLEAN), "rules, status")
+
+
 def replaced_program(tool):
     """A program that is another one when the recording ends: what it was is judged."""
     program, hijacks, hello = (os.path.join(tool.work, "x"), *(os.path.join(tool.programs, one) for one in ("hijacks", "hello")))
@@ -281,6 +304,7 @@ def cases():
         "deleted-library": deleted_library,
         "audited": audited,
         "copies": copies,
+        "without-sections": without_sections,
         "replaced-program": replaced_program,
         "learned-since": learned_since,
         "suppressed": suppressed,

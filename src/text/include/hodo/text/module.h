@@ -190,6 +190,10 @@ class Module {
   // Whether other files can ask for what is there by a name. Reads all dynamic symbols each time;
   // true where they cannot be read.
   bool is_exported(std::uint64_t vaddr) const;
+  // The names by which they can where the file has no symbols that its sections tell of; else
+  // empty, as symbols() has them. Reads all dynamic symbols each time. They live as long as the
+  // module.
+  std::vector<std::string_view> exported_names(std::uint64_t vaddr) const;
   // Whether the dynamic linker gives the file the address of a function of this name, for more than
   // to call it through a slot that is only called through.
   bool asks_for(std::string_view name) const;
