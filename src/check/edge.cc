@@ -9,6 +9,7 @@
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
 #include "hodo/text/return_address.h"
+#include "loaded_text.h"
 #include "makers.h"
 #include "plain_jump.h"
 #include "planted.h"
@@ -247,7 +248,9 @@ bool is_untaken(const End& to) {
   return !is_global(to.module->symbols(), to.vaddr);
 }
 
+// Or a stub for one: in a program that does not move it is the function's address.
 bool is_sensitive_start(const End& to) {
+  if (to.has(text::kPlt)) return text::is_sensitive(to.module->callee_name(to.vaddr));
   const auto at = std::ranges::equal_range(to.module->symbols().symbols(), to.vaddr, {},
                                            &symbol::Symbol::start);
   return std::ranges::any_of(at,
@@ -338,7 +341,7 @@ End Locator::find(std::uint32_t space, std::uint64_t address, std::uint64_t time
   if (address == 0) return out;
   const auto region = regions_->region(space, address, time);
   out.region = region ? region->id : session::Regions::kNoRegion;
-  out.kept = region && region->kept;
+  out.in_kept = out.kept = region && region->kept;
   if (!region) {
     out.kind = End::Kind::nowhere;
     return out;
@@ -374,7 +377,21 @@ End Locator::find(std::uint32_t space, std::uint64_t address, std::uint64_t time
   out.kind = End::Kind::file;
   out.module = module;
   out.marks = module->marks(*vaddr);
+  out.kept = out.in_kept && differs(out, space, time);
   return out;
+}
+
+// The bytes of a region stay the same.
+bool Locator::differs(const End& end, std::uint32_t space, std::uint64_t time) {
+  const TextPart part = part_around(end);
+  const std::tuple key(space, end.region, part.begin, part.size);
+  if (const auto known = differ_.find(key); known != differ_.end()) return known->second;
+  const std::uint64_t first = end.address - (end.vaddr - part.begin);
+  const auto ran = bytes(space, first, time, part.size);
+  const bool differs = first_difference(part, ran, as_loaded(end, part, ran)) != kNoDifference;
+  if (differ_.size() >= kMostCopies) differ_.clear();
+  differ_.emplace(key, differs);
+  return differs;
 }
 
 std::string_view Locator::maker(const End& end) const {

@@ -81,6 +81,7 @@ class Locator {
     session_ = &session;
     regions_ = session.regions();
     copies_.clear();
+    differ_.clear();
     over_.clear();
     pages_.clear();
     scope_.reset();
@@ -131,6 +132,7 @@ class Locator {
   PathFacts facts(const Edge& edge) const;
   PathFacts facts_of_target(const Edge& edge) const;
   std::string find_mapped_over(const End& end, std::uint32_t space, std::uint64_t time);
+  bool differs(const End& end, std::uint32_t space, std::uint64_t time);
   bool may_be_copy(const End& end, std::uint32_t space, std::uint64_t time, const text::Module& of);
 
   session::Session* session_ = nullptr;
@@ -145,6 +147,8 @@ class Locator {
   static constexpr std::size_t kMostCopies = std::size_t{1} << 16;  // else they are found out again
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, bool> copies_;
   std::map<const text::Module*, text::DataIndex> data_;
+  // differs() of parts of a file's text, by space, region, place and size.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>, bool> differ_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> over_;  // by space and region
 };
 

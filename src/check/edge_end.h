@@ -25,7 +25,8 @@ struct End {
     nowhere,  // nothing that can be executed is known to be mapped there
   };
   Kind kind = Kind::absent;
-  bool kept = false;  // the recording has the bytes that ran
+  bool in_kept = false;  // the recording has bytes that ran in its region and are not the file's
+  bool kept = false;     // and the code around it is not what its file has once it is loaded
   std::uint64_t address = 0;
   std::uint32_t region = 0;  // session::Region::id
   std::uint64_t vaddr = 0;   // in the file
@@ -42,7 +43,7 @@ struct End {
   bool known() const { return module != nullptr; }
   // Text that a file has there, and that nothing but its file can have put there.
   bool is_as_its_file() const {
-    return kind == Kind::file && known() && !kept && !generated && !grant &&
+    return kind == Kind::file && known() && !in_kept && !generated && !grant &&
            writing == session::Region::Writing::none;
   }
   // In the page from which the kernel leads on behind functions whose return it probes (uprobes).

@@ -12,6 +12,7 @@
 #include "hodo/isa/disasm.h"
 #include "hodo/symbol/demangle.h"
 #include "hodo/text/names.h"
+#include "loaded_text.h"
 
 namespace hodo::check {
 namespace {
@@ -197,36 +198,16 @@ class TextChanged final : public EdgeRule {
   }
 
  private:
-  // What is translated at a time is no longer than a page, and a recording keeps it whole.
-  static constexpr std::uint64_t kMostBefore = 4096;
-  static constexpr std::uint64_t kMostBehind = 4096;
-  static constexpr std::uint64_t kAtLeast = 64;  // also outside of functions
   static constexpr std::uint64_t kLongestInsn = 15;
 
-  // What to compare: the function around an end, or the part of it that is near. Bytes that were
-  // kept have run; of the others the file's are taken for those that ran, and no difference seen.
-  struct Part {
-    std::uint64_t begin = 0;
-    std::uint64_t size = 0;
-  };
-  static Part part_around(const End& end) {
-    const text::Function* function = end.module->function(end.vaddr);
-    if (function == nullptr) return {end.vaddr, kAtLeast};
-    const std::uint64_t begin = end.vaddr - std::min(end.vaddr - function->begin, kMostBefore);
-    const std::uint64_t behind = std::min(function->end - end.vaddr, kMostBehind);
-    return {begin, end.vaddr - begin + std::max(behind, kAtLeast)};
-  }
-
   static std::optional<Verdict> compare(const Edge& edge, const End& end, Locator& locator) {
-    const Part part = part_around(end);
+    const TextPart part = part_around(end);
     const std::uint64_t first = end.address - (end.vaddr - part.begin);
     const auto ran = locator.bytes(edge.space, first, edge.branch.time, part.size + kLongestInsn);
-    const auto file = as_loaded(end, part, ran);
-    const std::size_t size = std::min({ran.size(), file.size(), std::size_t{part.size}});
-    const auto differs =
-        std::mismatch(ran.begin(), ran.begin() + static_cast<std::ptrdiff_t>(size), file.begin());
-    const auto at = static_cast<std::size_t>(differs.first - ran.begin());
-    if (at == size) return std::nullopt;
+    auto file = as_loaded(end, part, ran);
+    pass_breakpoints(end, part, ran, file);
+    const std::size_t at = first_difference(part, ran, file);
+    if (at == kNoDifference) return std::nullopt;
     const isa::Mode mode = end.module->mode();
     const std::size_t start = instruction_around(*end.module, part, ran, at);
     const std::uint64_t address = first + start;
@@ -236,56 +217,18 @@ class TextChanged final : public EdgeRule {
     return changed_text(end, address, text(ran), text(file));
   }
 
-  // The file's bytes, with what the dynamic linker writes into the text of some files. What it
-  // writes for other files is not known: there what ran is taken. Where nothing ran, `ran` has the
-  // file's.
-  static std::vector<std::uint8_t> as_loaded(const End& end, const Part& part,
-                                             std::span<const std::uint8_t> ran) {
-    const auto file = end.module->bytes(part.begin);
-    std::vector<std::uint8_t> out(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                                   file.size(), ran.size())));
-    for (const text::Relocated& r : end.module->relocated(part.begin, part.begin + out.size())) {
-      if (r.place + r.size <= part.begin) continue;
-      const std::uint64_t value = r.address.value_or(0) + (end.address - end.vaddr);
-      const std::uint64_t first = std::max(r.place, part.begin) - part.begin;
-      const std::uint64_t last = std::min(r.place + r.size - part.begin, out.size());
-      const auto word = [&](auto bytes) { return bytes.subspan(first, last - first); };
-      if (std::ranges::equal(word(std::span(out)), word(ran))) continue;
-      for (std::uint64_t at = first; at < last; ++at) {
-        const std::uint64_t byte = value >> 8 * (at + part.begin - r.place);
-        out[at] = r.address ? static_cast<std::uint8_t>(byte) : ran[at];
-      }
-    }
-    patch(end, part, ran, out);
-    pass_breakpoints(end, part, ran, out);
-    return out;
-  }
-
   // What they do is judged where they are met (History).
-  static void pass_breakpoints(const End& end, const Part& part, std::span<const std::uint8_t> ran,
-                               std::span<std::uint8_t> out) {
+  static void pass_breakpoints(const End& end, const TextPart& part,
+                               std::span<const std::uint8_t> ran, std::span<std::uint8_t> out) {
     for (std::size_t at = 0; at < out.size(); ++at) {
       if (ran[at] == out[at] || ran[at] != kBreakpoint) continue;
       if (end.module->has(part.begin + at, text::kInsn)) out[at] = kBreakpoint;
     }
   }
 
-  // What the program has made of the sites that its file lists for that.
-  static void patch(const End& end, const Part& part, std::span<const std::uint8_t> ran,
-                    std::span<std::uint8_t> out) {
-    const auto sites = end.module->patch_sites();
-    auto site = std::ranges::lower_bound(sites, part.begin, {}, &text::PatchSite::place);
-    for (; site != sites.end() && site->place - part.begin < out.size(); ++site) {
-      const std::size_t first = site->place - part.begin;
-      if (site->size > out.size() - first) return;
-      const auto made = ran.subspan(first, site->size);
-      if (end.module->is_patch(site->place, made)) std::ranges::copy(made, out.begin() + first);
-    }
-  }
-
   // Where the instruction begins that holds the first difference, as far as both texts can be read
   // in step from an instruction of the file before.
-  static std::size_t instruction_around(const text::Module& module, const Part& part,
+  static std::size_t instruction_around(const text::Module& module, const TextPart& part,
                                         std::span<const std::uint8_t> ran, std::size_t at) {
     const auto is_insn = [&](std::size_t place) {
       return module.has(part.begin + place, text::kInsn);

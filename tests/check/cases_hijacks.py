@@ -35,6 +35,11 @@ OF_RETPOLINES = {
     "chosen-slot-overwritten", "pointer-beside-held-slot", "pointer-beside-wrapper", "pointer-beside-asked",
     "asked-pointer-to-another", "pointer-in-frame-to-another", "pointer-in-frame-to-other-choice", "pushed-inside", "stored-inside",
 }  # fmt: skip
+# Of hijacks_relocated, into whose text the dynamic linker has written: as where it has not.
+OF_RELOCATED = {
+    "none", "pointer-inside", "jop", "vtable", "handler-inside", "label-of-another", "label-in-table-of-another", "pushed-untaken",
+    "argument-jumped", "descriptor-changed", "finished-elsewhere", "behind-start-inside",
+}  # fmt: skip
 # What no program can do under QEMU, as the code that ran is known: a branch that its instruction does not make. Whether branch
 # stacks show it; the records themselves are changed.
 OF_RECORDS = {"text.source": True, "text.target": True}
@@ -204,6 +209,13 @@ def sensitive_pointer(tool, program):
         equal(ends, {"main", "seteuid"}, f"{source}: ends")
 
 
+def sensitive_context(tool, program):
+    """The same of a stack that was made to begin there."""
+    data, _ = tool.record([os.path.join(tool.programs, program), "context"])
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({"return.target"}, FOUND), "rules, status")
+
+
 def large_model(tool):
     """Where a function has the distance to a stub or slot as a number, calls by it are by name, those through objects not."""
     for program in ("large_model", "large_model_slots"):
@@ -225,11 +237,15 @@ def cases():
             if not suffix and form in OF_RETPOLINES:
                 a = ("hijacks_retpoline", form, first, others)
                 out[f"hijack_retpoline.{form}"] = lambda t, a=a: hijack(t, *a)
+            if not suffix and form in OF_RELOCATED:
+                a = ("hijacks_relocated", form, first, others)
+                out[f"hijack_relocated.{form}"] = lambda t, a=a: hijack(t, *a)
             for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
                 a = (program, form, found, how)
                 out[f"{source}{suffix}.{form}"] = lambda t, a=a: by_records(t, *a)
     for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_retpoline", "_32", "_nopie_32", "_noplt_32"):
         out[f"sensitive{how}"] = lambda t, p=f"sensitive{how}": sensitive_pointer(t, p)
+        out[f"sensitive-context{how}"] = lambda t, p=f"sensitive{how}": sensitive_context(t, p)
     for rule, windows in OF_RECORDS.items():
         for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):
             out[f"{source}.{rule}"] = lambda t, a=(rule, how): changed_record(t, *a)

@@ -390,10 +390,9 @@ text::ElfBuilder program_with_relocated_text() {
 TEST_F(EdgeTest, TextIsAsTheDynamicLinkerLeavesIt) {
   map({.kept = true}, program_with_relocated_text());
   const auto rule = make_text_changed();
-  const Edge returns = edge(BranchKind::ret, 0x100a, 0x1000);
   const auto says_of = [&](std::vector<std::uint8_t> ran) {
     session_.run_code(kBase + text::kText, std::move(ran));
-    return says(rule, returns);
+    return says(rule, edge(BranchKind::ret, 0x100a, 0x1000));
   };
   // kBase + 0x1234
   EXPECT_EQ(says_of({0x48, 0xb8, 0x34, 0x12, 0x40, 0, 0, 0, 0, 0, 0xc3}), std::nullopt);

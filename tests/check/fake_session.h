@@ -37,9 +37,14 @@ class FakeSession : public session::Session, public session::Regions, public ses
     files_.erase(begin);
     if (!what.path.empty()) files_[begin] = {what.path, what.location, since};
   }
-  // Bytes that ran, as far as they are asked for.
+  // Bytes that ran, as far as they are asked for. Where they were kept, other bytes make other
+  // regions.
   void run_code(std::uint64_t address, std::vector<std::uint8_t> bytes) {
+    constexpr std::uint32_t kMost = 1 << 16;
     code_ = {address, std::move(bytes)};
+    for (auto& [begin, region] : mapped_) {
+      if (region.kept) region.id += kMost;
+    }
   }
 
   // Regions.

@@ -75,7 +75,7 @@ TEST_F(PlainJump, NoneOfCodeThatMayBeAnother) {
     change(to);
     return by_source || is_plain(from, to);
   };
-  EXPECT_FALSE(both([](End& e) { e.kept = true; }));
+  EXPECT_FALSE(both([](End& e) { e.in_kept = true; }));
   EXPECT_FALSE(both([](End& e) { e.writing = session::Region::Writing::now; }));
   EXPECT_FALSE(both([](End& e) { e.module = nullptr; }));
 }

@@ -64,7 +64,7 @@ TEST_F(TextPagesTest, OnlyTextOfOneMappingAsItsFileHasItIsKept) {
     change(last);
     return keeps(first, last);
   };
-  EXPECT_FALSE(with([](End& e) { e.kept = true; }));
+  EXPECT_FALSE(with([](End& e) { e.in_kept = true; }));
   EXPECT_FALSE(with([](End& e) { e.generated = true; }));
   EXPECT_FALSE(with([](End& e) { e.kind = End::Kind::unread; }));
   EXPECT_FALSE(with([](End& e) { e.writing = session::Region::Writing::before; }));
