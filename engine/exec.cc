@@ -40,7 +40,8 @@ using Answer = std::array<char, 1 + relay::kLongestReason>;
 // The recorder holds this thread from here on; negative: it does not, for what `why` says; null:
 // for what nobody need be told.
 long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
-  const long connection = connect_recorder();
+  const long connection = connect_recorder(&area.exec_connection);
+  area.exec_connection = connection;
   if (connection < 0) {
     why = why_unreachable(connection);
     return connection;
@@ -61,7 +62,7 @@ long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
     } while (got == -EINTR);
   }
   if (got == 1 && answer[0] == relay::kTakesOver) return connection;
-  raw_syscall(SYS_close, connection);
+  close_connection(connection);
   if (got >= 1 && answer[0] == relay::kLeavesAlone) {
     why = {answer.data() + 1, static_cast<std::size_t>(got - 1)};
   } else {
@@ -112,7 +113,7 @@ long exec_call(ThreadArea& area) {
   area.output.channel->leave(true);
   const long result = connection >= 0 ? execute(area) : exec_alone(area);
   area.output.channel->leave(false);
-  if (connection >= 0) raw_syscall(SYS_close, connection);
+  if (connection >= 0) close_connection(connection);
   return result;
 }
 

@@ -134,6 +134,7 @@ struct ThreadArea {
   // To the recorder, until the child has its channel or who made it has closed it; other threads'
   // children do not keep it. The second is the child's own, which may have a copy of it.
   long connection = -1, first_connection = -1;
+  long exec_connection = -1;  // its own, while it asks to execute a program; nor do they keep this
   bool memory_is_new = false, files_are_new = false;
   bool handlers_are_gone = false;
   std::uint64_t first_mask = 0;

@@ -136,6 +136,10 @@ void forget_other_threads(const ThreadArea& self) {
         areas[i]->parent_pid == self.parent_pid) {
       raw_syscall(SYS_close, areas[i]->connection);
     }
+    if (self.files_are_new && areas[i]->used && areas[i]->exec_connection >= 0 &&
+        areas[i]->pid == self.parent_pid) {
+      raw_syscall(SYS_close, areas[i]->exec_connection);
+    }
     areas[i]->used = false;
     areas[i]->output.tracer.reset();
     if (areas[i]->output.channel) forget_channel(*areas[i]->output.channel);
@@ -211,6 +215,7 @@ void close_connection(long connection) {
   for (ThreadArea* const area : std::span(areas, area_count)) {
     const bool ours = area == &self || area->parent_tid == self.tid;
     if (area->used && ours && area->connection == connection) area->connection = -1;
+    if (area == &self && area->exec_connection == connection) area->exec_connection = -1;
   }
   raw_syscall(SYS_close, connection);
 }

@@ -1,5 +1,5 @@
-// One thread makes threads while another forks: says how many children begin with more descriptors
-// than the program has.
+// One thread makes threads while another forks, or tries to execute what is no program: says how
+// many children begin with more descriptors than the program has.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,10 +24,17 @@ static void* make_threads(void* unused) {
   return unused;
 }
 
-int main(void) {
+static void* execute(void* unused) {
+  char* const arguments[] = {"passwd", NULL};
+  while (!__atomic_load_n(&end, __ATOMIC_RELAXED)) execv("/etc/passwd", arguments);
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  (void)argv;
   const int own = open_ones();
   pthread_t maker;
-  if (pthread_create(&maker, NULL, make_threads, NULL) != 0) return 1;
+  if (pthread_create(&maker, NULL, argc > 1 ? execute : make_threads, NULL) != 0) return 1;
   int more = 0;
   for (int i = 0; i < 100; ++i) {
     const pid_t child = fork();
