@@ -82,11 +82,10 @@ void ask_about(const ask::Index& index) {
     // Found in two ways.
     const auto open = cursor.calls().open;
     must(open.size() <= std::size_t{1} << 20);
-    must(open == index.open_at(i));
     std::vector<std::uint64_t> sites(64);
     std::vector<std::uint64_t> same(64);
     cursor.put_returns(ask::Index::kNone, sites);
-    index.returns_at(i, same);
+    must(open == index.calls_at(i, same).open);
     must(sites == same);
     if (i == kMostLooked) break;
   }

@@ -22,25 +22,33 @@ std::size_t Index::at(const ThreadId& thread, std::uint64_t branches) const {
   return found;
 }
 
-std::vector<analyze::SavedCall> Index::open_at(std::size_t segment) const {
-  std::vector<analyze::SavedCall> out;
-  Changes changes(*this);
-  for (std::size_t i = 0; i <= segment; ++i) {
-    const SegmentChange& change = changes.next();
-    if (segments_[i].thread != segments_[segment].thread) continue;
-    out.resize(std::min(out.size(), change.kept));
-    out.insert(out.end(), change.opened.begin(), change.opened.end());
+// Of its thread, or the last one before that began.
+std::size_t Index::whole_before(std::size_t segment) const {
+  const ThreadId& thread = segments_[segment].thread;
+  const std::size_t first = first_.at(thread);
+  for (auto one = std::ranges::upper_bound(whole_, segment, {}, &Whole::segment);
+       one != whole_.begin();) {
+    --one;
+    if (one->segment <= first || segments_[one->segment].thread == thread) return one->segment;
   }
-  return out;
+  return 0;
 }
 
-void Index::returns_at(std::size_t segment, std::span<std::uint64_t> sites) const {
-  Changes changes(*this);
-  for (std::size_t i = 0; i <= segment; ++i) {
-    for (const auto& [slot, address] : changes.next().returns) {
+analyze::SavedCalls Index::calls_at(std::size_t segment, std::span<std::uint64_t> sites) const {
+  analyze::SavedCalls out = segments_[segment].calls;
+  const std::size_t first = whole_before(segment);
+  Changes changes(*this, first);
+  for (std::size_t i = first; i <= segment; ++i) {
+    const SegmentChange& change = changes.next();
+    if (change.whole) std::ranges::fill(sites, 0);
+    for (const auto& [slot, address] : change.returns) {
       if (slot < sites.size()) sites[slot] = address;
     }
+    if (segments_[i].thread != segments_[segment].thread) continue;
+    out.open.resize(std::min(out.open.size(), change.kept));
+    out.open.insert(out.open.end(), change.opened.begin(), change.opened.end());
   }
+  return out;
 }
 
 Result<session::Outcome> walk_from(const IndexedRecording& recording, std::size_t segment,

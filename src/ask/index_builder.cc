@@ -22,6 +22,9 @@ constexpr std::size_t kOfCall = 40;
 constexpr std::size_t kOfReturn = 12;
 constexpr std::size_t kOfCallee = 3;
 constexpr std::size_t kOfName = 12;  // a callee or granule that is new
+// Bytes of changes from one that is whole to the next: at least, and times what that takes.
+constexpr std::size_t kBetweenWhole = std::size_t{8} << 10;
+constexpr std::size_t kShareOfWhole = 4;
 // What the index may take: a tenth of the trace, and this.
 constexpr std::uint64_t kShare = 10;
 constexpr std::uint64_t kAlways = std::uint64_t{1} << 20;
@@ -204,7 +207,9 @@ class IndexBuilder final : public session::CheckpointSink {
     finish_segment();
     mark_losses(losses);
     finish_rows(losses.empty());
-    index_.changes_ = changes_.take();
+    index_.bytes_ = changes_.take();
+    index_.changes_ = index_.bytes_;
+    index_.find_whole();
     return std::move(index_);
   }
 
@@ -377,20 +382,19 @@ class IndexBuilder final : public session::CheckpointSink {
                 .call_before = thread.call_before,
                 .return_before = thread.return_before};
     out.branches = out.calls.clock.branches;
-    std::vector<analyze::SavedCall> open = std::exchange(out.calls.open, {});
-    SegmentChange change{.kept = std::min(thread.low, open.size())};
-    change.opened.assign(open.begin() + static_cast<std::ptrdiff_t>(change.kept), open.end());
-    const auto sites = following_.return_sites();
-    for (const std::uint32_t i : following_.changed_return_sites()) {
-      change.returns.emplace_back(i, sites[i]);
-    }
+    const std::vector<analyze::SavedCall> open = std::exchange(out.calls.open, {});
+    SegmentChange change = change_of(thread, open);
     if (from) offset_ = from->offset;
     if (rows_) rows_->decoded(gone_ + offset_);
-    const std::size_t bytes = kOfSegment + change.opened.size() * kOfCall +
-                              (change.returns.size() + out.calls.set_jumps.size()) * kOfReturn;
-    if (from && spent_ + bytes + what_ran() > may_spend()) return;
+    const std::size_t always = kOfSegment + out.calls.set_jumps.size() * kOfReturn;
+    if (from && !may_spend(always + bytes_of(change))) return;
+    if (changes_.size() >= next_whole_) {
+      SegmentChange whole = whole_change(open);
+      next_whole_ = changes_.size() + std::max(kBetweenWhole, kShareOfWhole * bytes_of(whole));
+      if (may_spend(always + bytes_of(whole))) change = std::move(whole);
+    }
     finish_segment();
-    spent_ += bytes;
+    spent_ += always + bytes_of(change);
     following_.settle_return_sites();
     thread.low = open.size();
     thread.line_goes_on = true;
@@ -398,7 +402,31 @@ class IndexBuilder final : public session::CheckpointSink {
     write_change(change, changes_);
   }
 
-  std::uint64_t may_spend() const { return (gone_ + offset_) / kShare + kAlways; }
+  // What has changed since the last segment.
+  SegmentChange change_of(const Thread& thread, std::span<const analyze::SavedCall> open) {
+    SegmentChange out{.kept = std::min(thread.low, open.size())};
+    out.opened.assign(open.begin() + static_cast<std::ptrdiff_t>(out.kept), open.end());
+    const auto sites = following_.return_sites();
+    for (const std::uint32_t i : following_.changed_return_sites()) {
+      out.returns.emplace_back(i, sites[i]);
+    }
+    return out;
+  }
+  SegmentChange whole_change(std::span<const analyze::SavedCall> open) {
+    SegmentChange out{.whole = true, .opened = {open.begin(), open.end()}};
+    const auto sites = following_.return_sites();
+    for (std::uint32_t i = 0; i < sites.size(); ++i) {
+      if (sites[i] != 0) out.returns.emplace_back(i, sites[i]);
+    }
+    return out;
+  }
+  static std::size_t bytes_of(const SegmentChange& change) {
+    return change.opened.size() * kOfCall + change.returns.size() * kOfReturn;
+  }
+
+  bool may_spend(std::size_t bytes) const {
+    return spent_ + bytes + what_ran() <= (gone_ + offset_) / kShare + kAlways;
+  }
   std::size_t what_ran() const {
     return callees_.size() * kOfCallee + ran_.size() +
            (index_.ran_.callees.size() + index_.ran_.granules.size() - names_) * kOfName;
@@ -426,6 +454,7 @@ class IndexBuilder final : public session::CheckpointSink {
   session::Clock clock_;
   Index index_;
   NumberWriter changes_;
+  std::size_t next_whole_ = 0;  // once `changes_` is so large
   analyze::Following following_;
   CalleeCounts callees_;
   std::vector<CalleeCounts::Known*> passed_;  // by the judge's number

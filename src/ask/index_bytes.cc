@@ -1,6 +1,7 @@
 // An index as bytes: numbers of seven bits to a byte, since most are small.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "hodo/ask/index.h"
 #include "hodo/base/numbers.h"
@@ -9,6 +10,8 @@ namespace hodo::ask {
 namespace {
 
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
+// In place of how many calls are kept, + 1: all that there is follows.
+constexpr std::uint64_t kWhole = 0;
 // Bytes that these take at least.
 constexpr std::size_t kLeastOfSegment = 24;
 constexpr std::size_t kLeastOfCall = 9;
@@ -233,29 +236,50 @@ bool fits(const Segment& s, const Segment* before, const Segment* of_thread) {
 }  // namespace
 
 void write_change(const SegmentChange& change, NumberWriter& out) {
-  out.number(change.kept);
-  out.number(change.opened.size());
-  for (const analyze::SavedCall& call : change.opened) write(call, out);
-  out.number(change.returns.size());
+  NumberWriter one;
+  one.number(change.whole ? kWhole : change.kept + 1);
+  one.number(change.opened.size());
+  for (const analyze::SavedCall& call : change.opened) write(call, one);
+  one.number(change.returns.size());
   for (const auto& [slot, address] : change.returns) {
-    out.number(slot);
-    out.number(address);
+    one.number(slot);
+    one.number(address);
   }
+  out.bytes(one.take());
 }
 
 const SegmentChange& Index::Changes::next() {
+  NumberReader in(in_.bytes());
   change_.opened.clear();
   change_.returns.clear();
-  change_.kept = static_cast<std::size_t>(in_.number(kMostCalls));
-  for (std::size_t i = in_.count(kLeastOfCall); i > 0; --i) {
-    change_.opened.push_back(read_call(in_));
+  const auto kept = static_cast<std::size_t>(in.number(kMostCalls + 1));
+  change_.whole = kept == kWhole;
+  change_.kept = change_.whole ? 0 : kept - 1;
+  for (std::size_t i = in.count(kLeastOfCall); i > 0; --i) {
+    change_.opened.push_back(read_call(in));
   }
-  for (std::size_t i = in_.count(kLeastOfReturn); i > 0; --i) {
-    const auto slot = static_cast<std::uint32_t>(in_.number(~std::uint32_t{0}));
-    change_.returns.emplace_back(slot, in_.number());
+  for (std::size_t i = in.count(kLeastOfReturn); i > 0; --i) {
+    const auto slot = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+    change_.returns.emplace_back(slot, in.number());
   }
-  if (!in_.good()) change_ = {};
+  if (!in.good()) change_ = {.whole = change_.whole};
   return change_;
+}
+
+Index::Changes::Changes(const Index& index, std::size_t whole) : in_(index.changes_) {
+  const auto at = std::ranges::lower_bound(index.whole_, whole, {}, &Whole::segment);
+  if (at == index.whole_.end() || at->segment != whole) return;
+  in_ = NumberReader(index.changes_.subspan(at->offset));
+}
+
+void Index::find_whole() {
+  NumberReader in(changes_);
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    first_.try_emplace(segments_[i].thread, i);
+    const std::size_t offset = in.offset();
+    const bool whole = NumberReader(in.bytes()).number(kMostCalls + 1) == kWhole;
+    if (whole && in.good()) whole_.push_back({i, offset});
+  }
 }
 
 Index::Bytes Index::write() const {
@@ -312,29 +336,31 @@ bool Index::read_ran(std::span<const std::uint8_t> bytes) const {
   return in.at_end() && in.good();
 }
 
-std::optional<Index> Index::read(std::span<const std::uint8_t> starts, std::size_t queues,
+std::optional<Index> Index::read(std::vector<std::uint8_t> starts, std::size_t queues,
                                  RanBytes ran) {
-  NumberReader in(starts);
-  if (queues == 0 || in.number() != kVersion) return std::nullopt;
   Index out;
+  out.bytes_ = std::move(starts);
+  NumberReader in(out.bytes_);
+  if (queues == 0 || in.number() != kVersion) return std::nullopt;
   out.unread_ = std::make_unique<Unread>();
   out.unread_->bytes = std::move(ran);
   out.unread_->size = static_cast<std::size_t>(in.number());
   const std::size_t segments = in.count(kLeastOfSegment);
   out.segments_.reserve(std::min(segments, 2 * kMostSegments));
-  for (std::size_t i = segments; i > 0; --i) {
+  std::map<ThreadId, std::size_t> last;  // of each thread
+  for (std::size_t i = 0; i < segments; ++i) {
     Segment s = read_segment(in, queues);
     if (!in.good()) return std::nullopt;
+    const auto [of, fresh] = last.try_emplace(s.thread, i);
     const Segment* before = out.segments_.empty() ? nullptr : &out.segments_.back();
-    const auto same = std::find_if(out.segments_.rbegin(), out.segments_.rend(),
-                                   [&](const Segment& o) { return o.thread == s.thread; });
-    const Segment* of_thread = same == out.segments_.rend() ? nullptr : &*same;
+    const Segment* of_thread = fresh ? nullptr : &out.segments_[of->second];
     if (!fits(s, before, of_thread)) return std::nullopt;
+    of->second = i;
     out.segments_.push_back(std::move(s));
   }
-  const auto changes = in.bytes();
+  out.changes_ = in.bytes();
   if (!in.at_end() || !in.good()) return std::nullopt;
-  out.changes_.assign(changes.begin(), changes.end());
+  out.find_whole();
   return out;
 }
 

@@ -36,11 +36,7 @@ class ForkSearch final : public ThreadSink {
         until_(until) {}
 
   void begin_at(const Index& index, std::size_t segment) {
-    const Segment& s = index.segments()[segment];
-    index.returns_at(segment, calls_.following().return_sites());
-    analyze::SavedCalls saved = s.calls;
-    saved.open = index.open_at(segment);
-    calls_.of(thread_, nullptr).restore(saved);
+    calls_.of(thread_, nullptr).restore(index.calls_at(segment, calls_.following().return_sites()));
   }
 
   bool branches(const session::Context& who, std::uint64_t first,

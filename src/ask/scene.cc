@@ -52,10 +52,8 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
   // As if the branches before a segment had come.
   void begin_at(const Index& index, std::size_t segment) {
     const Segment& s = index.segments()[segment];
-    index.returns_at(segment, calls_.following().return_sites());
-    analyze::SavedCalls saved = s.calls;
-    saved.open = index.open_at(segment);
-    calls_.of(moment_.thread, this).restore(saved);
+    calls_.of(moment_.thread, this)
+        .restore(index.calls_at(segment, calls_.following().return_sites()));
     count_ = s.branches;
     scene_.last_loss = s.calls.last_loss;
     const auto set = [this](std::optional<Moment>& what, std::uint64_t branch) {

@@ -60,11 +60,22 @@ session::Outcome PartsOutcome::take() {
 }
 
 void IndexCursor::move_to(std::size_t segment) {
+  const std::size_t whole = index_.whole_before(segment);
+  if (whole < begin_ || whole > next_ || segment + 1 < next_) {
+    changes_ = Index::Changes(index_, whole);
+    begin_ = next_ = whole_ = whole;
+    returns_.clear();
+    open_.clear();
+  }
   for (; next_ <= segment; ++next_) {
     const SegmentChange& change = changes_.next();
     auto& open = open_[index_.segments()[next_].thread];
     open.resize(std::min(open.size(), change.kept));
     open.insert(open.end(), change.opened.begin(), change.opened.end());
+    if (change.whole) {
+      returns_.clear();
+      whole_ = next_;
+    }
     for (const auto& [slot, address] : change.returns) returns_.push_back({next_, slot, address});
   }
 }
@@ -77,8 +88,9 @@ analyze::SavedCalls IndexCursor::calls() const {
 }
 
 void IndexCursor::put_returns(std::size_t walked, std::span<std::uint64_t> sites) const {
-  if (walked == Index::kNone) std::ranges::fill(sites, 0);
-  const std::size_t from = walked == Index::kNone ? 0 : walked + 1;
+  const bool known = walked != Index::kNone && walked >= whole_;
+  if (!known) std::ranges::fill(sites, 0);
+  const std::size_t from = known ? walked + 1 : whole_;
   const auto first = std::ranges::lower_bound(returns_, from, {}, &Return::segment);
   for (const Return& one : std::span(first, returns_.end())) {
     if (one.slot < sites.size()) sites[one.slot] = one.address;

@@ -54,12 +54,12 @@ class PartsOutcome {
   session::LossTally losses_;
 };
 
-// Goes over an index's segments in order and knows what is open where each begins.
+// Goes over an index's segments, in order as far as possible, and knows what is open where one
+// begins.
 class IndexCursor {
  public:
   explicit IndexCursor(const Index& index) : index_(index), changes_(index) {}
 
-  // Not back.
   void move_to(std::size_t segment);
   // What OpenCalls::restore() takes there.
   analyze::SavedCalls calls() const;
@@ -77,8 +77,10 @@ class IndexCursor {
 
   const Index& index_;
   Index::Changes changes_;
-  std::size_t next_ = 0;
-  std::vector<Return> returns_;
+  std::size_t begin_ = 0;        // all from here
+  std::size_t next_ = 0;         // up to there have been read
+  std::size_t whole_ = 0;        // the last segment whose change is
+  std::vector<Return> returns_;  // since that one
   std::map<ThreadId, std::vector<analyze::SavedCall>> open_;
 };
 

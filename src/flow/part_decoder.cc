@@ -32,7 +32,7 @@ Checkpoint checkpoint_of(const PathDecoder::State& s, std::uint64_t piece_offset
                s.last_ip.ip(),
                s.exec.value_or(0),
                s.cbr.value_or(0),
-               s.gap_from,
+               s.in_gap ? s.gap_from : 0,
                s.pending_insns,
                s.line};
   std::ranges::copy(clock, out.state.begin() + 9);

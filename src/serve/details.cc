@@ -8,10 +8,7 @@ namespace {
 // As if the branches before a segment had come.
 void begin_at(const ask::Index& index, std::size_t segment, analyze::Following& following,
               LaneBuilder& builder) {
-  index.returns_at(segment, following.return_sites());
-  analyze::SavedCalls saved = index.segments()[segment].calls;
-  saved.open = index.open_at(segment);
-  builder.restore(saved);
+  builder.restore(index.calls_at(segment, following.return_sites()));
 }
 
 // Follows one thread's path up to a branch, or as far as a range goes.

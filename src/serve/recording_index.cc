@@ -106,8 +106,8 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
       std::max(ask::Index::kSpacing, static_cast<std::size_t>(bytes / ask::Index::kMostSegments));
   const auto place = kept_place(session, "index " + std::to_string(spacing));
   if (place) {
-    if (const auto kept = place->load()) {
-      auto index = ask::Index::read(*kept, session.queues().size(), ran_beside(*place));
+    if (auto kept = place->load()) {
+      auto index = ask::Index::read(std::move(*kept), session.queues().size(), ran_beside(*place));
       if (index) {
         return std::make_unique<ask::IndexedRecording>(parts, std::move(*index),
                                                        calls_beside(*place, bytes));

@@ -98,10 +98,10 @@ bool same_last(const Branch& a, const Branch& b) {
          a.kind == b.kind && a.flags == b.flags;
 }
 
-auto returns_of(const ask::Index& index, std::size_t segment) {
+ask::SegmentChange change_of(const ask::Index& index, std::size_t segment) {
   ask::Index::Changes changes(index);
   for (std::size_t i = 0; i < segment; ++i) changes.next();
-  return changes.next().returns;
+  return changes.next();
 }
 
 std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) {
@@ -127,8 +127,7 @@ std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) 
   }
   if (x.call_before != y.call_before) return "call before";
   if (x.return_before != y.return_before) return "return before";
-  if (returns_of(a, i) != returns_of(b, i)) return "return sites";
-  if (a.open_at(i) != b.open_at(i)) return "open calls";
+  if (change_of(a, i) != change_of(b, i)) return "open calls, or return sites";
   if (std::string counts = difference_in_counts(calls_of(a, a.ran(i)), calls_of(b, b.ran(i)));
       !counts.empty()) {
     return counts;

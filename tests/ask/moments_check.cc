@@ -217,6 +217,13 @@ void spoil(session::Session& session, const ask::IndexedRecording& good, const P
   fmt::print("{} of 300 spoilt indices were taken\n", read);
 }
 
+// Segments whose changes go back to no other.
+std::size_t whole_segments(const ask::Index& index) {
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < index.segments().size(); ++i) out += index.whole_before(i) == i;
+  return out;
+}
+
 // Where threads end and where they are at some times, by the index and without.
 void check_finding(session::Session& session, const ask::IndexedRecording& index,
                    const Plain& plain) {
@@ -287,7 +294,8 @@ int main(int argc, char** argv) {
     fmt::print("rows of calls were kept {} times\n", kept->stored);
     spoil(**session, *index, plain, random);
   }
-  fmt::print("{} moments of {} threads, {} steps, {} segments\n", count, plain.threads.size(),
-             checker.steps_checked, index ? index->index.segments().size() : 0);
+  fmt::print("{} moments of {} threads, {} steps, {} segments, {} of them whole\n", count,
+             plain.threads.size(), checker.steps_checked,
+             index ? index->index.segments().size() : 0, index ? whole_segments(index->index) : 0);
   return checker.steps_checked == 0 && count > 10 ? 1 : 0;
 }

@@ -728,7 +728,7 @@ def case_memory(case):
     with case.server(data) as server:
         expected = [server.ask(method, **params) for method, params in questions]
     refused = answered = 0
-    for megabytes in (100, 200, 300, 400):
+    for megabytes in (60, 100, 200, 300):
         limit = megabytes << 20
         with case.server(data, before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as server:
             for (method, params), answer in zip(questions, expected):

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -62,12 +63,16 @@ struct Segment {
   bool lossy = false;                    // something may be lost in it
 };
 
-// What is open where a segment begins, by what has changed since the segment before.
+// What is open where a segment begins, by what has changed since the segment before; now and then
+// as a whole, so that whoever asks for one need not go back to the first.
 struct SegmentChange {
+  bool whole = false;                      // all that there is: nothing of before counts
   std::size_t kept = 0;                    // of the calls open at the thread's: the outer ones
   std::vector<analyze::SavedCall> opened;  // and those within them
-  // Slots of Following::return_sites() that changed since the one before, of whatever thread.
+  // Slots of Following::return_sites() that changed since the one before, of whatever thread; of a
+  // whole one, those that are not 0.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> returns;
+  bool operator==(const SegmentChange&) const = default;
 };
 
 // As Index::Changes reads it.
@@ -82,9 +87,10 @@ struct Ran {
 
 class Index {
  public:
-  // About one segment for so many bytes of trace; more for a trace that would have too many.
+  // About one segment for so many bytes of trace; more for a trace that would have too many: who
+  // asks for a moment reads where all of them begin, and decodes half a segment.
   static constexpr std::size_t kSpacing = std::size_t{64} << 10;
-  static constexpr std::size_t kMostSegments = std::size_t{1} << 15;
+  static constexpr std::size_t kMostSegments = std::size_t{1} << 13;
 
   // Decodes the whole recording. Errors: as Session::decode. No segment begins where the index
   // would take more than a tenth of the trace before it and a megabyte. `calls`: where the rows of
@@ -92,7 +98,7 @@ class Index {
   static Result<Index> build(session::Session& session, session::Parts& parts, std::size_t spacing,
                              const session::ProgressFunction& progress, CallStore* calls = nullptr);
   // Of Bytes, whose first number it is: another one where they are made, or read, in another way.
-  static constexpr std::uint64_t kVersion = 15;
+  static constexpr std::uint64_t kVersion = 16;
   // What is kept: where segments begin, and what happens in them.
   struct Bytes {
     std::vector<std::uint8_t> starts;
@@ -103,7 +109,7 @@ class Index {
   // recording with so many queues. `ran` is asked for when somebody asks for what happens in
   // segments; if it has nothing, or nothing that makes sense, anything may.
   using RanBytes = std::function<std::optional<std::vector<std::uint8_t>>()>;
-  static std::optional<Index> read(std::span<const std::uint8_t> starts, std::size_t queues,
+  static std::optional<Index> read(std::vector<std::uint8_t> starts, std::size_t queues,
                                    RanBytes ran);
   // Each thread's in the order of its path; threads in the order of walk().
   std::span<const Segment> segments() const { return segments_; }
@@ -117,11 +123,11 @@ class Index {
   // The last one of the thread that begins with at most so many branches; kNone if it has none.
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t at(const ThreadId& thread, std::uint64_t branches) const;
-  // The changes of segments from the first one on: they are read one behind the other, as they lie
-  // there, so that an index of which nobody asks for them is read in no time.
+  // The changes of segments from a whole one, or the first, on: they are read one behind the other,
+  // as they lie there, so that an index of which nobody asks for them is read in no time.
   class Changes {
    public:
-    explicit Changes(const Index& index) : in_(index.changes_) {}
+    explicit Changes(const Index& index, std::size_t whole = 0);
     // Of the next one; valid until the next call. Nothing, where there is nothing that makes sense.
     const SegmentChange& next();
 
@@ -129,10 +135,12 @@ class Index {
     NumberReader in_;
     SegmentChange change_;
   };
-  // The calls that are open where a segment begins.
-  std::vector<analyze::SavedCall> open_at(std::size_t segment) const;
-  // Puts in place what return_sites() has there.
-  void returns_at(std::size_t segment, std::span<std::uint64_t> sites) const;
+  // The last segment up to this one, the first one or of a whole change, from which on the changes
+  // say all that is known where this one begins.
+  std::size_t whole_before(std::size_t segment) const;
+  // What OpenCalls::restore() takes where a segment begins. Puts in place what return_sites() has
+  // there, which are all 0.
+  analyze::SavedCalls calls_at(std::size_t segment, std::span<std::uint64_t> sites) const;
 
  private:
   friend class IndexBuilder;
@@ -148,13 +156,22 @@ class Index {
     std::size_t size = 0;
   };
   const AllRan& all_ran() const;
+  void find_whole();
   bool read_ran(std::span<const std::uint8_t> bytes) const;
   std::vector<std::uint8_t> write_ran() const;
 
   std::vector<Segment> segments_;
-  std::vector<std::uint8_t> changes_;  // of each of them, as write_change() has them
-  mutable AllRan ran_;                 // if `unread_` is, once that has been read
-  std::unique_ptr<Unread> unread_;     // null: `ran_` is complete
+  std::vector<std::uint8_t> bytes_;        // in which lie
+  std::span<const std::uint8_t> changes_;  // those of each of them, as write_change() has them
+  // Those that are whole.
+  struct Whole {
+    std::size_t segment = 0;
+    std::size_t offset = 0;  // in changes_
+  };
+  std::vector<Whole> whole_;
+  std::map<ThreadId, std::size_t> first_;  // of each thread
+  mutable AllRan ran_;                     // if `unread_` is, once that has been read
+  std::unique_ptr<Unread> unread_;         // null: `ran_` is complete
 };
 
 // An index with the recording that it is of.

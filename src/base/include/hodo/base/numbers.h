@@ -89,6 +89,7 @@ class NumberReader {
     return bytes_.subspan(at_ - size, size);
   }
   void refuse() { good_ = false; }
+  std::size_t offset() const { return at_; }  // of what comes next
   bool good() const { return good_; }
   bool at_end() const { return at_ == bytes_.size(); }
 
