@@ -206,7 +206,28 @@ void change_one(std::vector<std::uint64_t>& numbers, std::minstd_rand& random) {
   }
 }
 
-// What `starts` says of lengths, made true: that of `ran`, and that of the changes at its own end.
+// The lengths before each of the changes that begin there.
+void mend_changes(std::vector<std::uint64_t>& numbers, std::size_t at) {
+  constexpr std::uint64_t kCall = 9;
+  constexpr std::uint64_t kReturn = 2;
+  while (at < numbers.size()) {
+    std::size_t end = at + 1;
+    const auto pass = [&](std::uint64_t count, std::uint64_t each) {
+      const std::uint64_t left = numbers.size() - end;
+      end += static_cast<std::size_t>(count > left / each ? left : count * each);
+    };
+    const auto pass_list = [&](std::uint64_t each) {
+      if (end < numbers.size()) pass(numbers[end++], each);
+    };
+    pass(1, 1);
+    pass_list(kCall);
+    pass_list(kReturn);
+    numbers[at] = bytes_of(std::span(numbers).subspan(at + 1, end - at - 1)).size();
+    at = end;
+  }
+}
+
+// What `starts` says of lengths, made true: that of `ran`, and those of the changes at its own end.
 void mend_lengths(std::vector<std::uint64_t>& starts, std::size_t ran) {
   constexpr std::size_t kHead = 3;
   constexpr std::size_t kFlag = 3;  // in a segment: whether a checkpoint follows
@@ -218,7 +239,9 @@ void mend_lengths(std::vector<std::uint64_t>& starts, std::size_t ran) {
   for (std::uint64_t i = starts[2]; i > 0 && at + kFlag < starts.size(); --i) {
     at += kFlag + 1 + (starts[at + kFlag] != 0 ? kCheckpoint : 0) + kRest;
   }
-  if (at < starts.size()) starts[at] = bytes_of(std::span(starts).subspan(at + 1)).size();
+  if (at >= starts.size()) return;
+  mend_changes(starts, at + 1);
+  starts[at] = bytes_of(std::span(starts).subspan(at + 1)).size();
 }
 
 std::size_t first_part(Bytes data) {
