@@ -82,9 +82,12 @@ std::optional<std::uint64_t> executed_one(ThreadArea& area, std::uint64_t place)
     flag = {TrapFlag::begun, here.first_ip, place};
     return std::nullopt;
   }
-  // Checked code has two places of its first instruction. An instruction that repeats, or that
-  // leads to itself, comes to the same place.
-  if (flag.state == TrapFlag::begun && here.first_ip == flag.ip && place != flag.place) {
+  // A fragment has two places of its first instruction. One that repeats comes to the same place,
+  // and one that leads to itself to the first.
+  InsnPlace before;
+  const bool on_its_way =
+      find_insn_locked(flag.place, before) && before.head == here.head && place > flag.place;
+  if (flag.state == TrapFlag::begun && here.first_ip == flag.ip && on_its_way) {
     flag.place = place;
     return std::nullopt;
   }
