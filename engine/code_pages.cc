@@ -37,7 +37,8 @@ struct CodePage {
   bool is_volatile = false;
   bool checked = false;
   bool modifies_itself = false;
-  bool guarded = false;  // write-protected by us
+  bool guarded = false;    // write-protected by us
+  bool was_there = false;  // has been read, and nothing has taken its contents away since
   std::uint8_t writes = 0;
   Dependent* dependents = nullptr;
 };
@@ -188,8 +189,9 @@ bool touch(std::uint64_t page) {
   if (code == nullptr) return false;
   if (translating && std::find(touched, touched + touched_count, page) != touched + touched_count)
     return true;
-  const bool goes_on = translating && touched_count != 0;
-  if ((goes_on && !is_in_memory(page)) || !is_there(page)) return false;
+  const bool may_wait = translating && touched_count != 0 && !code->was_there;
+  if ((may_wait && !is_in_memory(page)) || !is_there(page)) return false;
+  code->was_there = true;
   if (!translating) return true;
   if (touched_count == kMostPages) return false;
   guard(page, *code);
@@ -294,7 +296,10 @@ void code_unmapped(std::uint64_t start, std::uint64_t bytes) {
 }
 
 void code_replaced(std::uint64_t start, std::uint64_t bytes) {
-  each_page(start, bytes, [](std::uint64_t, CodePage& code) { drop_dependents(code); });
+  each_page(start, bytes, [](std::uint64_t, CodePage& code) {
+    drop_dependents(code);
+    code.was_there = false;
+  });
 }
 
 bool code_overwritten(std::uint64_t start, std::uint64_t bytes) {
