@@ -154,14 +154,15 @@ std::string rendered(const std::string& format, const view::Checked& checked,
 Status show(const CheckOptions& options, const view::Checked& checked,
             const session::Session& session) {
   const std::string format = options.reading.json ? "json" : options.format;
-  const auto file =
-      open_output(options.output, {options.reading.file, options.baseline, options.suppress});
+  auto file =
+      OutputFile::open(options.output, {options.reading.file, options.baseline, options.suppress});
   if (!file) return std::unexpected(file.error());
-  const int fd = descriptor(*file);
+  const int fd = file->fd();
   view::Output out(fd);
   out.write(rendered(format, checked, session, view::style_for(fd, options.reading.color),
                      options.all_branches));
-  return out.finish();
+  const Status written = out.finish();
+  return written ? file->keep() : written;
 }
 
 // The one that is compared with, or the one to add to, which need not be there yet.

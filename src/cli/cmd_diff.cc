@@ -121,9 +121,9 @@ template <class Text, class Json, class Html>
 Status write(const DiffOptions& options, Text text, Json json, Html html) {
   std::vector<std::string> inputs = options.files;
   inputs.insert(inputs.end(), options.failing.begin(), options.failing.end());
-  const auto file = open_output(options.output, inputs);
+  auto file = OutputFile::open(options.output, inputs);
   if (!file) return std::unexpected(file.error());
-  const int fd = descriptor(*file);
+  const int fd = file->fd();
   view::Output out(fd);
   switch (options.reading.json ? DiffFormat::json : options.format) {
     case DiffFormat::text:
@@ -136,7 +136,8 @@ Status write(const DiffOptions& options, Text text, Json json, Html html) {
       out.write(html());
       break;
   }
-  return out.finish();
+  const Status written = out.finish();
+  return written ? file->keep() : written;
 }
 
 Result<int> diff_two(const DiffOptions& options, view::Progress& progress) {

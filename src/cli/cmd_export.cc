@@ -78,11 +78,17 @@ const Manual kExportManual{
                        "picture not be made."},
                       {"3", "Done, but part of the recording was lost or could not be decoded."}}};
 
-// What is written goes to `out`, at the end its errors are looked at.
+// What is written goes to `out`.
 struct Target {
-  capture::Fd file;
+  OutputFile file;
   view::Output out;
-  explicit Target(capture::Fd opened) : file(std::move(opened)), out(descriptor(file)) {}
+  explicit Target(OutputFile opened) : file(std::move(opened)), out(file.fd()) {}
+
+  // When all is written.
+  Status finish() {
+    const Status written = out.finish();
+    return written ? file.keep() : written;
+  }
 };
 
 Status write_graph(const ExportOptions& options, const analyze::FlowGraph& graph,
@@ -118,11 +124,11 @@ Result<Shown> export_graph(const ExportOptions& options, session::Session& sessi
     fmt::print(stderr, "hodo: {} at the end of {} are no code that is known, and left out\n",
                view::byte_size(graph.undecoded), view::printable(graph.function));
   }
-  auto file = open_output(options.output, {options.reading.file});
+  auto file = OutputFile::open(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   Status status = write_graph(options, graph, session, target);
-  if (status) status = target.out.finish();
+  if (status) status = target.finish();
   if (!status) return std::unexpected(status.error());
   return Shown{.losses = std::move(counted->losses), .tell = true};
 }
@@ -161,7 +167,7 @@ std::vector<session::Selection> one_by_one(const session::Session& session,
 
 Result<Shown> export_timeline(const ExportOptions& options, session::Session& session,
                               const exports::TimelineFormat& format) {
-  auto file = open_output(options.output, {options.reading.file});
+  auto file = OutputFile::open(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   const auto axis =
@@ -176,7 +182,7 @@ Result<Shown> export_timeline(const ExportOptions& options, session::Session& se
   }
   slices.finish();
   Status status = writer->finish();
-  if (status) status = target.out.finish();
+  if (status) status = target.finish();
   if (!status) return std::unexpected(status.error());
   if (slices.timeless()) {
     fmt::print(stderr,
@@ -187,7 +193,7 @@ Result<Shown> export_timeline(const ExportOptions& options, session::Session& se
 
 Result<Shown> export_tree(const ExportOptions& options, session::Session& session,
                           const exports::TreeFormat& format) {
-  auto file = open_output(options.output, {options.reading.file});
+  auto file = OutputFile::open(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   analyze::CallTree tree(session.names(), session.clock());
@@ -198,7 +204,7 @@ Result<Shown> export_tree(const ExportOptions& options, session::Session& sessio
                {.by = options.by == By::time ? CallWeight::time : CallWeight::instructions,
                 .depth = options.depth},
                target.out);
-  if (Status status = target.out.finish(); !status) return std::unexpected(status.error());
+  if (Status status = target.finish(); !status) return std::unexpected(status.error());
   return Shown{.losses = std::move(outcome->losses), .tell = true};
 }
 
@@ -243,11 +249,11 @@ Result<Shown> export_jumps(const ExportOptions& options, session::Session& sessi
     fmt::print(stderr, "hodo: {} branches are left out: there were too many different ones\n",
                view::grouped((*wanted)->dropped));
   }
-  auto file = open_output(options.output, {options.reading.file});
+  auto file = OutputFile::open(options.output, {options.reading.file});
   if (!file) return std::unexpected(file.error());
   Target target(std::move(*file));
   format.write(**wanted, target.out);
-  if (Status status = target.out.finish(); !status) return std::unexpected(status.error());
+  if (Status status = target.finish(); !status) return std::unexpected(status.error());
   return Shown{.losses = std::move(outcome->losses), .tell = true};
 }
 

@@ -204,11 +204,13 @@ int write_page(const ViewOptions& options, const web::Page& page, serve::Workspa
   if (!content) return report_error("", content.error());
   std::vector<std::string> inputs = options.with;
   inputs.push_back(options.reading.file);
-  const auto file = open_output(options.html, inputs);
+  auto file = OutputFile::open(options.html, inputs);
   if (!file) return report_error("", file.error());
-  view::Output out(descriptor(*file));
+  view::Output out(file->fd());
   out.write(*content);
-  if (const Status done = out.finish(); !done) return report_error("", done.error());
+  Status done = out.finish();
+  if (done) done = file->keep();
+  if (!done) return report_error("", done.error());
   const auto whole = are_whole(options, workspace);
   if (!whole) return report_error(options.reading.file, whole.error());
   return *whole ? kExitOk : kExitIncomplete;

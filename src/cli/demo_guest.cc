@@ -156,11 +156,12 @@ Status write_initramfs(const std::string& path, const std::string& busybox,
   archive.add("dev/console", 020600, {}, 5, 1);
   archive.add("bin/busybox", 0100755, busybox);
   archive.add("init", 0100755, std::string(kBegin) + script + std::string(kEnd));
-  const auto file = open_output(path);
+  auto file = OutputFile::open(path);
   if (!file) return std::unexpected(file.error());
-  view::Output out(descriptor(*file));
+  view::Output out(file->fd());
   out.write(archive.finish());
-  return out.finish();
+  const Status written = out.finish();
+  return written ? file->keep() : written;
 }
 
 }  // namespace

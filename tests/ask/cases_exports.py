@@ -61,6 +61,52 @@ def case_written_over(case):
     case.hodo("export", data, "--to", "perfetto", "-o", case.path("other.json"))
 
 
+def case_old_outputs(case):
+    """An output takes the place of the one before it when it is whole; what that was stays so: rights, links, pipes."""
+    data = case.record("a.data", case.program("parse", PARSE), "12a")
+    export = ("export", data, "--to", "speedscope")
+    whole = case.hodo(*export).stdout
+    folder = case.path("out")
+    os.mkdir(folder)
+    old = os.path.join(folder, "old.json")
+    for words in ((*export, "--call", "prase#1"), ("export", data, "--to", "bolt", "--module", "nowhere"), (*export, "--from", "x")):
+        with open(old, "w", encoding="utf-8") as file:
+            file.write("before")
+        case.hodo(*words, "-o", old, status=2)
+        case.hodo(*words, "-o", old + ".new", status=2)
+        with open(old, encoding="utf-8") as file:
+            check(file.read() == "before", f"{words}: the old file is gone")
+        check(os.listdir(folder) == ["old.json"], f"{words}: left {os.listdir(folder)}")
+
+    def is_written(name, path=old):
+        case.hodo(*export, "-o", path)
+        with open(path, encoding="utf-8") as file:
+            check(file.read() == whole, f"{name}: another output")
+
+    os.chmod(old, 0o640)
+    is_written("an old file")
+    check(os.stat(old).st_mode & 0o7777 == 0o640, "its rights")
+    symlink, link = os.path.join(folder, "symlink"), os.path.join(folder, "link")
+    os.symlink("old.json", symlink)
+    is_written("a symbolic link", symlink)
+    check(os.path.islink(symlink) and os.stat(old).st_mode & 0o7777 == 0o640, "a symbolic link stays one")
+    with open(old, "w", encoding="utf-8"):
+        os.link(old, link)
+    is_written("a file with two names")
+    check(os.path.samefile(old, link), "both are of one file still")
+    os.remove(symlink)
+    os.symlink("late.json", symlink)
+    is_written("a symbolic link to what is not there", symlink)
+    check(os.path.islink(symlink), "it stays one")
+    case.hodo(*export, "-o", "here.json")  # beside it: a name without a folder
+    check(os.path.exists(case.path("here.json")), "in the folder of the process")
+    check(case.hodo(*export, "-o", "/dev/stdout").stdout == whole, "a pipe")
+    with open(old, "w", encoding="utf-8") as file:
+        subprocess.run([case.args.hodo, *export, "-o", "/dev/stdout"], stdout=file, check=True)
+        check(os.path.samestat(os.fstat(file.fileno()), os.stat(old)), "the file that is open as standard output")
+    check(sorted(os.listdir(folder)) == ["late.json", "link", "old.json", "symlink"], f"left {os.listdir(folder)}")
+
+
 def case_outputs_that_fail(case):
     """What cannot be written is said, in hodo's words; that nobody reads on is no reason for any."""
     data = case.record("a.data", case.program("parse", PARSE), "12a")
