@@ -7,6 +7,7 @@
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/walk.h"
 #include "hodo/serve/asking.h"
+#include "hodo/view/text.h"
 #include "recording.h"
 
 namespace hodo::python {
@@ -17,7 +18,7 @@ class Functions {
   void learn(std::span<const analyze::Function> known) {
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = all_.size(); i < known.size(); ++i) {
-      all_.push_back({known[i].name, known[i].object});
+      all_.push_back({view::utf8(known[i].name), view::utf8(known[i].object)});
     }
   }
   std::vector<FunctionName> all() const {

@@ -51,7 +51,7 @@ struct CallEntry {
 };
 static_assert(sizeof(CallEntry) == 80);
 
-// A function that calls are of.
+// A function that calls are of; names are UTF-8 (view::utf8).
 struct FunctionName {
   std::string name;
   std::string object;

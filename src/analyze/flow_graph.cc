@@ -14,6 +14,7 @@
 #include "function_code.h"
 #include "functions.h"
 #include "hodo/analyze/function_name.h"
+#include "hodo/base/written_bytes.h"
 #include "hodo/isa/disasm.h"
 #include "hodo/symbol/demangle.h"
 
@@ -133,6 +134,7 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
                                      const std::string& object, const std::string& part) {
   const auto address = address_in(name);
   const FunctionName wanted(name);
+  const std::string file = written_bytes(object);
   std::map<Which, Found> found;
   std::set<std::string> elsewhere;  // objects that have it, and are not meant
   std::set<std::string> others;
@@ -142,7 +144,7 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     const bool meant =
         address ? covers(place, names.object(run.space, run.from, run.time), run.from, *address)
                 : wanted.means(session::full_name(place), place.object);
-    const bool in_object = place.object.find(object) != std::string::npos;
+    const bool in_object = place.object.find(file) != std::string::npos;
     if (meant && !in_object) elsewhere.insert(place.object);
     if (!meant && in_object && others.size() < kMostOthers) others.insert(place.symbol);
     if (!meant || !in_object) continue;

@@ -7,6 +7,8 @@
 
 #include "hodo/base/edit_distance.h"
 #include "hodo/base/last_component.h"
+#include "hodo/base/written_bytes.h"
+#include "hodo/symbol/debug_functions.h"
 #include "hodo/symbol/demangle.h"
 
 namespace hodo::analyze {
@@ -75,7 +77,8 @@ std::string unqualified(std::string_view bare) {
 
 }  // namespace
 
-FunctionName::FunctionName(const std::string& written, bool exact) : exact_(exact) {
+FunctionName::FunctionName(const std::string& text, bool exact) : exact_(exact) {
+  const std::string written = written_bytes(text);
   const std::size_t mark = object_mark(written);
   const bool names_object = mark != written.npos;
   name_ = symbol::demangle(names_object ? written.substr(mark + 1) : written);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "hodo/base/written_bytes.h"
+
 namespace hodo::ask {
 namespace {
 
@@ -141,7 +143,10 @@ std::string to_string(const Moment& moment) {
 
 Result<MomentSpec> parse_moment(std::string_view text) {
   MomentSpec out;
-  if (parse(text, out)) return out;
+  if (parse(text, out)) {
+    out.name = written_bytes(out.name);
+    return out;
+  }
   const std::string_view word = text.substr(0, text.find(':'));
   const Form* const meant = std::ranges::find(kWordForms, word, &Form::word);
   if (meant != std::end(kWordForms)) {

@@ -11,6 +11,7 @@
 #include "hodo/ask/occurrences.h"
 #include "hodo/base/last_component.h"
 #include "hodo/base/page.h"
+#include "hodo/base/written_bytes.h"
 #include "hodo/flow/decoder.h"
 #include "occurring.h"
 #include "thread_calls.h"
@@ -22,7 +23,7 @@ namespace {
 class ModuleTest {
  public:
   ModuleTest(const session::Names& names, const std::string& module)
-      : names_(names), module_(module) {}
+      : names_(names), module_(written_bytes(module)) {}
 
   bool has(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     if (address == 0) return false;

@@ -10,6 +10,7 @@
 #include "format_option.h"
 #include "hodo/analyze/coverage.h"
 #include "hodo/ask/occurrences.h"
+#include "hodo/base/written_bytes.h"
 #include "hodo/view/coverage.h"
 #include "hodo/view/text.h"
 #include "reading.h"
@@ -72,9 +73,10 @@ Status select(analyze::Coverage& coverage, const CoverageOptions& options) {
   if (options.module.empty()) return {};
   bool any = false;
   std::vector<std::string> ran;
+  const std::string meant = written_bytes(options.module);
   for (analyze::CoveredModule& m : coverage.modules) {
     ran.push_back(m.path);
-    const bool wanted = m.path.find(options.module) != std::string::npos;
+    const bool wanted = m.path.find(meant) != std::string::npos;
     any = any || wanted;
     if (!wanted) m = {.path = m.path};
   }

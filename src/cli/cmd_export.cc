@@ -12,6 +12,7 @@
 #include "hodo/analyze/call_slices.h"
 #include "hodo/analyze/call_tree.h"
 #include "hodo/analyze/jumps.h"
+#include "hodo/base/written_bytes.h"
 #include "hodo/serve/graphviz.h"
 #include "hodo/view/text.h"
 #include "output_file.h"
@@ -212,9 +213,10 @@ Result<Shown> export_tree(const ExportOptions& options, session::Session& sessio
 Result<const analyze::FileJumps*> chosen(const std::vector<analyze::FileJumps>& files,
                                          const ExportOptions& options) {
   constexpr std::size_t kMostListed = 10;
+  const std::string module = written_bytes(options.window.module);
   std::vector<const analyze::FileJumps*> meant;
   for (const analyze::FileJumps& file : files) {
-    if (file.path.find(options.window.module) != std::string::npos) meant.push_back(&file);
+    if (file.path.find(module) != std::string::npos) meant.push_back(&file);
   }
   if (!options.window.module.empty() && meant.size() == 1) return meant.front();
   std::string listed;

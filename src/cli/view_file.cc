@@ -13,6 +13,7 @@
 
 #include "hodo/serve/method.h"
 #include "hodo/serve/rpc.h"
+#include "hodo/view/json_dump.h"
 
 namespace hodo::cli {
 namespace {
@@ -72,8 +73,7 @@ class Answers {
   // As question_key() in rpc.ts: members in the order of their names.
   static std::string question_of(std::string_view method, const Json& params) {
     const nlohmann::json sorted = params;
-    return fmt::format("{} {}", method,
-                       sorted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return fmt::format("{} {}", method, view::json_dump(sorted, -1, false));
   }
 
   serve::Workspace* workspace_;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hodo/serve/workspace.h"
+#include "hodo/view/json_dump.h"
 #include "hodo/view/text.h"
 #include "method_errors.h"
 #include "wording.h"
@@ -141,9 +142,7 @@ Turn::~Turn() { workspace_.name_question(""); }
 
 bool Turn::given_up() const { return workspace_.given_up(); }
 
-std::string one_line(const Json& value) {
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
+std::string one_line(const Json& value) { return view::json_dump(value, -1); }
 
 Json error_json(int code, const std::string& message, const Error* error) {
   constexpr std::string_view kRemedy = "; remedy: ";

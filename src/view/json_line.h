@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "hodo/view/json_dump.h"
+
 namespace hodo::view {
 
-// What is not UTF-8 becomes U+FFFD; only ASCII is written.
-inline std::string json_line(const nlohmann::ordered_json& value) {
-  return value.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
-}
+inline std::string json_line(const nlohmann::ordered_json& value) { return json_dump(value, -1); }
 
 }  // namespace hodo::view

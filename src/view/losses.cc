@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hodo/view/json_dump.h"
 #include "hodo/view/text.h"
 
 namespace hodo::view {
@@ -81,8 +82,6 @@ Json losses_json(std::span<const session::LossLine> losses, session::Clock clock
   return out;
 }
 
-std::string json_text(const Json& value) {
-  return value.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
-}
+std::string json_text(const Json& value) { return json_dump(value, 2) + "\n"; }
 
 }  // namespace hodo::view

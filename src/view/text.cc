@@ -39,12 +39,12 @@ bool deceives(char32_t c) {
          (c >= 0xe0000 && c <= 0xe007f);
 }
 
-}  // namespace
-
-void append_printable(std::string& out, std::string_view raw) {
+// What `keeps` says no to, and malformed UTF-8, becomes escapes.
+template <class Keeps>
+void append_escaped(std::string& out, std::string_view raw, Keeps keeps) {
   while (!raw.empty()) {
     CodePoint point = decode_utf8(raw);
-    bool keep = point.length != 0 && !deceives(point.value);
+    bool keep = point.length != 0 && keeps(point.value);
     std::size_t length = point.length == 0 ? 1 : point.length;
     if (keep) {
       out.append(raw.substr(0, length));
@@ -55,6 +55,18 @@ void append_printable(std::string& out, std::string_view raw) {
     }
     raw.remove_prefix(length);
   }
+}
+
+}  // namespace
+
+void append_printable(std::string& out, std::string_view raw) {
+  append_escaped(out, raw, [](char32_t c) { return !deceives(c); });
+}
+
+std::string utf8(std::string_view raw) {
+  std::string out;
+  append_escaped(out, raw, [](char32_t) { return true; });
+  return out;
 }
 
 std::string printable(std::string_view raw) {

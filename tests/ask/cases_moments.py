@@ -374,3 +374,37 @@ def case_line_behind_a_call(case):
         check("only 3" in case.hodo("show", f"line:{place}#4", data, status=2).stderr, word)
         found = [case.json("show", call, "--next", place, data)["moment"] for call in calls]
         check([m["moment"] for m in moments] == found, (word, moments, found))
+
+
+ANY_BYTES = r"""
+__attribute__((noinline)) int odd(int x) __asm__("na\xefve");
+int odd(int x) { return x * 3; }   /* LINE odd */
+int main(int argc, char** argv) { (void)argv; return odd(argc) == 0; }
+"""
+
+
+def case_any_bytes(case):
+    """Names that are no text: what JSON says of them is JSON, and finds them."""
+    source, program = os.fsencode(case.path("caf")) + b"\xe9.c", os.fsencode(case.path("pr")) + b"\xf6g"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(ANY_BYTES)
+    subprocess.run([b"gcc", b"-g", source, b"-o", program], check=True)
+    data = case.record("a.data", program)
+    name, line = r"na\xefve", line_of(ANY_BYTES, "odd")
+    here = case.json("show", f"call:{name}", data)
+    call, stands = here["calls"][0], here["stands_at"]
+    check(call["function"] == name, f"the call is {call}")
+    check(os.path.basename(stands["file"]) == r"caf\xe9.c", f"its file is {stands}")
+    moments = {here["moment"]}
+    for what in (f"call:{call['function']}", f"at:{name}", rf"call:pr\xf6g!{name}", "line:{file}:{line}".format(**stands)):
+        moments.add(case.json("show", what, data)["moment"])
+    check(len(moments) == 1 and stands["line"] == line, f"{moments}, {stands}")
+    check(case.json("annotate", name, data)["function"] == name, "annotate")
+    modules = case.json("coverage", "--module", r"pr\xf6g", data)["modules"]
+    check([os.path.basename(m["path"]) for m in modules if m["functions"]] == [r"pr\xf6g"], "a module")
+    questions = [{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {"text": r"A\xefV"}},
+                 {"jsonrpc": "2.0", "id": 2, "method": "calls", "params": {"function": name}}]
+    said = [json.loads(line) for line in
+            case.hodo("serve", data, feed="".join(json.dumps(q) + "\n" for q in questions)).stdout.splitlines()]
+    answers = {one["id"]: one["result"] for one in said if "id" in one}
+    check(answers[1]["found"][0]["function"] == name and len(answers[2]["calls"]) == 1, f"{answers}")

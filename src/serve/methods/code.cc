@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "hodo/base/written_bytes.h"
 #include "hodo/serve/covering.h"
 #include "hodo/view/annotated.h"
 #include "hodo/view/losses.h"
@@ -110,7 +111,8 @@ Result<Json> answer_code(Workspace& workspace, const Json& params) {
   const auto what = one_in(params, {"function", "address", "file"});
   if (!what) return std::unexpected(what.error());
   const bool is_file = !text_in(params, "file").empty();
-  return is_file ? file_code(workspace, *what) : function_code(workspace, params, *what);
+  return is_file ? file_code(workspace, written_bytes(*what))
+                 : function_code(workspace, params, *what);
 }
 
 Json code_parameters() {

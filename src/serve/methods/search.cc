@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hodo/base/last_component.h"
+#include "hodo/base/written_bytes.h"
 #include "hodo/session/names.h"
 #include "hodo/symbol/demangle.h"
 #include "hodo/view/place.h"
@@ -163,7 +164,7 @@ void add_address(Workspace& workspace, const std::string& text, std::vector<Hit>
 }
 
 Result<Json> answer_search(Workspace& workspace, const Json& params) {
-  const std::string text = text_in(params, "text");
+  const std::string text = written_bytes(text_in(params, "text"));
   const std::size_t limit = number_in(params, "limit", kLimit);
   std::vector<Hit> hits;
   if (const auto spec = ask::parse_moment(text)) {

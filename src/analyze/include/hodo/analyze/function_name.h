@@ -9,11 +9,12 @@
 
 namespace hodo::analyze {
 
-// A function as people write it: "parse", "ns::parse(int)", "libc.so.6!malloc".
+// A function as people write it: "parse", "ns::parse(int)", "libc.so.6!malloc"; bytes that are no
+// text as outputs show them (written_bytes).
 class FunctionName {
  public:
   // `exact`: only what is called just so, none of the compiler's copies, nothing with parameters.
-  explicit FunctionName(const std::string& written, bool exact = false);
+  explicit FunctionName(const std::string& text, bool exact = false);
   bool means(const Function& function) const { return means(function.name, function.object); }
   bool means(std::string_view function, std::string_view object) const;
   const std::string& name() const { return name_; }  // without the object's

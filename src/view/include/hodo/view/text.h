@@ -13,6 +13,8 @@ namespace hodo::view {
 // escapes. Every string that is not hodo's own passes through here on its way to a person.
 void append_printable(std::string& out, std::string_view raw);
 std::string printable(std::string_view raw);
+// For programs, which print nothing: only malformed UTF-8 becomes \xNN escapes.
+std::string utf8(std::string_view raw);
 
 // "1,234,567".
 std::string grouped(std::uint64_t value);
