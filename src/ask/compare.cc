@@ -110,14 +110,15 @@ class Entries : public ThreadSink {
     return again && waits_.is_spin(space, branch);
   }
   // Whether the other build would return likewise: what it calls last it may call by a jump, and
-  // that returns further. So of returns those count that end a call within a file.
+  // that returns further. So of returns those count that end a call within a file, or a function
+  // that is laid out alike.
   bool returns_tell(std::uint32_t space, const Branch& branch) {
     if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) {
       if (within_.size() == kMostOpen) within_.clear();
       within_.push_back(neutral_.within_one_build(space, branch));
     }
     if (branch.kind != BranchKind::ret || within_.empty()) return branch.kind != BranchKind::ret;
-    const bool tells = within_.back();
+    const bool tells = within_.back() || neutral_.returns_alike(space, branch);
     within_.pop_back();
     return tells;
   }

@@ -249,6 +249,11 @@ bool Neutral::in_rebuilt_code(std::uint32_t space, const Branch& branch) {
          !function(space, branch.from, branch.time).stub;
 }
 
+bool Neutral::returns_alike(std::uint32_t space, const Branch& branch) {
+  return branch.kind == BranchKind::ret && branch.from != 0 &&
+         function(space, branch.from, branch.time).alike;
+}
+
 bool Neutral::within_one_build(std::uint32_t space, const Branch& branch) {
   if (branch.from == 0 || branch.to == 0) return false;
   const Page from = page(space, branch.from, branch.time);
@@ -287,7 +292,9 @@ std::optional<std::uint64_t> Neutral::token(std::uint32_t space, const Branch& b
 std::optional<std::uint64_t> Neutral::find_token(std::uint32_t space, const Branch& branch) {
   if (of_no_account(space, branch)) return std::nullopt;
   const std::uint64_t from = side(space, branch.from, branch.time, false);
-  const std::uint64_t to = side(space, branch.to, branch.time, true);
+  // What calls it by a jump in one build is not returned to.
+  const std::uint64_t to =
+      returns_alike(space, branch) ? 0 : side(space, branch.to, branch.time, true);
   return mix(mix(from, to), static_cast<std::uint64_t>(kind(space, branch)));
 }
 

@@ -54,6 +54,9 @@ class Neutral {
   bool calls_as_compilers_do(std::uint32_t space, const Branch& branch);
   // Whether a rebuilt file's own code branches, not a stub.
   bool in_rebuilt_code(std::uint32_t space, const Branch& branch);
+  // Whether a function returns that is laid out alike in the other build: it returns there, too,
+  // wherever that leads.
+  bool returns_alike(std::uint32_t space, const Branch& branch);
   bool in_loader(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     return address != 0 && page(space, address, time).loader;
   }

@@ -62,6 +62,18 @@ int main(int argc, char** argv) {
 }
 """
 
+EARLY = r"""
+#include <stdio.h>
+__attribute__((noipa)) static double sum(int low, int high) {
+  if (high LESS low) return 0;                             /* LINE parts */
+  return (high + low) * (double)(high - low + 1) / 2;
+}
+int main(int argc, char** argv) {
+  if (sum(argc, 1) == 0) puts(argv[0]);
+  return 0;
+}
+"""
+
 INLINED_IN_ONE = r"""
 static volatile int zero;
 static int thirds(int n) { return n / 3 + zero; }
@@ -90,6 +102,18 @@ def case_parted_to_the_end(case):
     check("meet again    not before they end" in told, told)
     first = case.json("diff", data, *calls, status=1)["paths"][0]["first"]
     check(first["a"]["at"]["line"] == line_of(PARTED, "parts"), first)
+
+
+def case_returns_early(case):
+    """That a function of another build returns without what it did before is seen there, not behind its return."""
+    def record(less):
+        os.makedirs(case.path(less), exist_ok=True)
+        return case.record(less + ".data", case.program(less + "/early", EARLY, "-O1", "-DLESS=" + less))
+
+    pair = record("<"), record("<=")
+    for one in (pair, pair[::-1]):
+        first = case.json("diff", *one, status=1)["paths"][0]["first"]
+        check(all(first[side]["at"]["line"] == line_of(EARLY, "parts") for side in "ab"), first)
 
 
 def case_inlined_in_one(case):
