@@ -75,6 +75,18 @@ std::string unqualified(std::string_view bare) {
   return name.starts_with("{closure#") ? "{{closure}}" : in_small_letters(name);
 }
 
+// Of functions that have been inlined somewhere, and may have no code of their own.
+std::vector<std::string> inlined_names(const session::Names& files) {
+  std::vector<std::string> out;
+  for (const symbol::SymbolTable* table : files.tables()) {
+    const auto known = symbol::debug_functions_of(table->path(), table->elf().build_id);
+    for (const auto& [name, function] : known.functions) {
+      if (function.inlined) out.push_back(symbol::demangle(name));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 FunctionName::FunctionName(const std::string& text, bool exact) : exact_(exact) {
@@ -162,7 +174,9 @@ std::string suggestion(const std::string& written, const std::vector<std::string
                        file, found->line);
   }
   const std::string unknown = unknown_inlined(files);
-  return suggestion(written, names) + (unknown.empty() ? "" : "; " + unknown);
+  std::string like = suggestion(written, names);
+  if (like.empty()) like = suggestion(written, inlined_names(files));
+  return like + (unknown.empty() ? "" : "; " + unknown);
 }
 
 std::string unknown_inlined(const session::Names& files) {

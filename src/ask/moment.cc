@@ -124,6 +124,19 @@ bool parse(std::string_view text, MomentSpec& out) {
   return as(Kind::position) && position(text, out);
 }
 
+// "parse#17" and "parse.cc:12", where the word is left out that says what they are; or empty.
+std::string meant_by(std::string_view text) {
+  MomentSpec spec;
+  std::uint64_t thread = 0;
+  if (line(text, spec) && !number(std::string_view(spec.name), thread)) {
+    return fmt::format("line:{}", text);
+  }
+  const bool begins = !text.empty() && text.find_first_of("0123456789+-.") != 0;
+  const std::size_t colon = text.find(':');
+  const bool qualified = colon == text.npos || text.substr(colon).starts_with("::");
+  return begins && qualified && counted(text, spec) ? fmt::format("call:{}", text) : "";
+}
+
 }  // namespace
 
 ThreadId thread_of(const session::Context& context) {
@@ -152,7 +165,10 @@ Result<MomentSpec> parse_moment(std::string_view text) {
   if (meant != std::end(kWordForms)) {
     return fail(ErrorCode::usage, fmt::format("'{}' is no moment: it is {}", text, meant->form));
   }
-  return fail(ErrorCode::usage, fmt::format("'{}' is no moment: {}", text, kForms));
+  const std::string whole = meant_by(text);
+  return fail(ErrorCode::usage,
+              fmt::format("'{}' is no moment{}; {}", text,
+                          whole.empty() ? "" : " (did you mean '" + whole + "'?)", kForms));
 }
 
 }  // namespace hodo::ask

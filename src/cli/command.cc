@@ -50,6 +50,22 @@ std::string one_line(std::string message) {
   return message;
 }
 
+// What was given that nothing takes, and the option that may have been meant.
+std::string surplus(const CLI::App& program) {
+  const std::vector<std::string> words = program.remaining(true);
+  const std::string first = words.empty() ? "" : words.front().substr(0, words.front().find('='));
+  if (!first.starts_with("-")) return fmt::format("unexpected argument '{}'", first);
+  std::vector<std::string> options;
+  for (const CLI::App* command : program.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+  }
+  const std::string nearest = nearest_word(first, options);
+  return fmt::format("unknown option '{}'{}", first,
+                     nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
+}
+
 }  // namespace
 
 std::vector<ExitStatus> reading_exit_statuses() {
@@ -158,6 +174,8 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     app_->parse(std::move(words));
+  } catch (const CLI::ExtrasError&) {
+    return usage_error(surplus(*app_), find(first) == nullptr ? "" : spoken(first));
   } catch (const CLI::ParseError& error) {
     return usage_error(one_line(error.what()), find(first) == nullptr ? "" : spoken(first));
   }

@@ -258,14 +258,16 @@ void tell_losses(const std::string& file, const std::vector<session::LossLine>& 
 
 namespace {
 
-// "hodo list run.data" asks for the calls of a function run.data.
+// "hodo list run.data" asks for the calls of a function run.data, "hodo list run.data parse" a file
+// parse.
 std::string taken_for(const Subject& subject, const std::string& file) {
   std::error_code ignored;
-  if (file != ReadingOptions().file || !std::filesystem::is_regular_file(subject.text, ignored)) {
-    return "";
-  }
-  return fmt::format("; '{0}' was taken for the {1}, it is a file: 'hodo {2} {1} {0}' asks it",
-                     subject.text, subject.name, subject.command);
+  const bool named = file != ReadingOptions().file;
+  if (!std::filesystem::is_regular_file(subject.text, ignored)) return "";
+  if (named && std::filesystem::exists(file, ignored)) return "";
+  return fmt::format("; '{}' was taken for the {}, it is a file: 'hodo {} {} {}' asks it",
+                     subject.text, subject.name, subject.command, named ? file : subject.name,
+                     subject.text);
 }
 
 // Nothing is missing for that.

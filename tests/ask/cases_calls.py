@@ -152,6 +152,15 @@ def case_list(case):
         told = case.hodo(command, data, status=2).stderr
         check(f"'{data}' was taken for the {argument}, it is a file: 'hodo {command} {argument} {data}' asks it" in told,
               told)
+        told = case.hodo(command, data, "digit", status=2).stderr
+        check(f"'{data}' was taken for the {argument}, it is a file: 'hodo {command} digit {data}' asks it" in told, told)
+    for words, says in ((("show", "parse#2", data), "did you mean 'call:parse#2'?"),
+                        (("show", "parse.c:7", data), "did you mean 'line:parse.c:7'?"),
+                        (("list", "parse", data, "--sorted", "order"), "unknown option '--sorted' (did you mean '--sort'?); see"),
+                        (("list", "parse", data, "--zzz=3", "4"), "unknown option '--zzz'; see"),
+                        (("report", data, "more", "most"), "unexpected argument 'more'; see")):
+        told = case.hodo(*words, status=2).stderr
+        check(says in told, told)
     _one_thread_calls(case)
 
 

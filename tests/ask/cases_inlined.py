@@ -30,6 +30,7 @@ def case_inlined(case):
     for words in (("annotate", "halves"), ("branches", "--function", "halves"), ("show", "return:halves#1")):
         done = case.hodo(*words, data, status=None)
         check(done.returncode != 0 and hint in done.stderr, f"{words}: {done.stderr}")
+    check("did you mean 'halves'?" in case.hodo("list", "havles", data, status=2).stderr, "a name that nothing called has")
     line = case.json("show", f"line:inlined.c:{line_of(INLINED, 'halves')}", data)
     check(line["stands_at"]["function"] == "main", line["stands_at"])
     other = case.hodo("list", "halve", data, status=None).stderr

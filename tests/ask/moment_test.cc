@@ -104,6 +104,12 @@ TEST(Moment, refusal_says_the_form_of_what_was_begun) {
   EXPECT_EQ(said("crash:x"), "'crash:x' is no moment: it is crash or crash:PID");
   EXPECT_NE(said("12.").find("a moment is THREAD:BRANCH"), std::string::npos);
   EXPECT_NE(said("cal:f").find("call:FUNCTION#N, return:"), std::string::npos);
+  EXPECT_TRUE(said("cal:f").starts_with("'cal:f' is no moment; a moment is"));
+  EXPECT_TRUE(said("f#3").starts_with("'f#3' is no moment (did you mean 'call:f#3'?)"));
+  EXPECT_TRUE(said("n::f").starts_with("'n::f' is no moment (did you mean 'call:n::f'?)"));
+  EXPECT_TRUE(
+      said("f.cc:3#2").starts_with("'f.cc:3#2' is no moment (did you mean 'line:f.cc:3#2'?)"));
+  EXPECT_TRUE(said("7").starts_with("'7' is no moment; a moment is"));
 }
 
 }  // namespace

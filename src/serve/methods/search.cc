@@ -191,7 +191,8 @@ Result<Json> answer_search(Workspace& workspace, const Json& params) {
 Json search_parameters() {
   using namespace schema;
   return schema::parameters(
-      {{"text", string("what to look for, upper and lower case being the same")},
+      {{"text", string("what to look for, upper and lower case being the same; a "
+                       "function that was inlined wherever it ran is not found: ask calls for it")},
        {"limit", number("how many at most (50)", 1)}},
       {"text"});
 }
