@@ -18,6 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string function_of(const ask::Side& side, const ask::Scene& scene) {
+  return side.session->names().place(scene.who.space, scene.address, scene.time).symbol;
+}
+
 std::string parting_text(const ComparedPaths& paths, const Style& style) {
   const ask::Comparison& c = paths.comparison;
   const ask::Scene& a = *paths.a_scene;
@@ -27,6 +31,10 @@ std::string parting_text(const ComparedPaths& paths, const Style& style) {
     out += style.paint(Tone::dim, fmt::format("  {:<14}", label)) + value + "\n";
   };
   add("they part at", place_text(*paths.a.session, a.who, a.address, a.time));
+  // Of two builds, of which less is compared.
+  if (function_of(paths.a, a) != function_of(paths.b, b)) {
+    add("B at", place_text(*paths.b.session, b.who, b.address, b.time));
+  }
   add("A", fmt::format("{}  {}", to_string(a.moment), way_text(paths.a, a)));
   add("B", fmt::format("{}  {}", to_string(b.moment), way_text(paths.b, b)));
   add("meet again", meeting_text(c));

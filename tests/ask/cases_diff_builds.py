@@ -116,6 +116,33 @@ def case_returns_early(case):
         check(all(first[side]["at"]["line"] == line_of(EARLY, "parts") for side in "ab"), first)
 
 
+APART = r"""
+#include <stdio.h>
+static volatile int zero;
+__attribute__((noipa)) static int work(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) sum += i * zero;
+  if (n > 1) fflush(stdout);                               /* LINE b */
+  return sum;
+}
+int main(int argc, char** argv) {
+  (void)argv;
+  return work(argc) + puts("end") == 0;                    /* LINE a */
+}
+"""
+
+
+def case_part_in_two_functions(case):
+    """Where two builds are known to have parted only in different functions, both are told."""
+    def record(level, *words):
+        os.makedirs(case.path(level), exist_ok=True)
+        return case.record(level + ".data", case.program(level + "/apart", APART, level), *words)
+
+    told = case.hodo("diff", record("-O0"), record("-O2", "more"), status=1).stdout
+    for label, word in (("they part at", "a"), ("B at        ", "b")):
+        check(f"  {label}  apart.c:{line_of(APART, word)} " in told, told)
+
+
 def case_inlined_in_one(case):
     """That one build calls what the other has inlined is no difference between the runs."""
     def record(level):
