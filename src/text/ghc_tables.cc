@@ -16,15 +16,17 @@ std::optional<std::uint64_t> slow_entry(std::uint64_t entry, const TextMap& text
   constexpr std::uint32_t kFunStatic = 14;
   if (entry < kSize) return std::nullopt;
   ByteReader table(text.bytes(entry - kSize));
-  const auto distance = table.read<std::uint64_t>();  // 32 bits, and zeros
+  const auto distance = table.read<std::int32_t>();
+  const auto sign = table.read<std::int32_t>();  // or zero, up to GHC 9.6 or so
   const auto bitmap = table.read<std::uint64_t>();
   const auto arguments = table.read<std::uint32_t>();  // of which type
   const auto arity = table.read<std::uint32_t>();
   const auto layout = table.read<std::uint64_t>();
   const auto type = table.read<std::uint32_t>();
   if (!type || !bitmap || !layout || *arguments >= kBitmapTypes || *arity == 0) return std::nullopt;
-  if (*type < kFun || *type > kFunStatic || *distance >> 31 != 1) return std::nullopt;
-  const std::uint64_t target = entry - ((std::uint64_t{1} << 32) - *distance);
+  if (*type < kFun || *type > kFunStatic) return std::nullopt;
+  if (*distance >= 0 || (*sign != 0 && *sign != -1)) return std::nullopt;
+  const std::uint64_t target = entry + static_cast<std::uint64_t>(std::int64_t{*distance});
   return text.contains(target) ? std::optional(target) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', 'd', '9'};
+constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', '1', '0'};
 
 struct CacheHeader {
   std::array<char, 8> magic = kMagic;

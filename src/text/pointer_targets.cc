@@ -12,7 +12,8 @@ namespace hodo::text {
 namespace {
 
 // Functions that something may lead to by a distance of 32 bits: from itself, from the begin of the
-// image or of its text, or from a table that code names. What lies there need not be one: it is
+// image or of its text, or from a table that code names; in the midst of a string from itself,
+// behind a control character (Swift's symbolic references). What lies there need not be one: it is
 // enough that it may.
 class Distances {
  public:
@@ -74,7 +75,17 @@ class Distances {
       }
       const std::int32_t word = word_at(bytes, at);
       if (word != 0) take_word(place, word, bytes, at);
+      for (std::uint64_t in = 1; in < kSize; ++in) take_in_string(place + in, bytes, at + in);
     }
+  }
+
+  void take_in_string(std::uint64_t place, std::span<const std::uint8_t> bytes, std::size_t at) {
+    constexpr std::uint8_t kControls = 0x20;
+    const std::uint8_t before = bytes[at - 1];
+    if (before == 0 || before >= kControls) return;
+    const std::uint64_t target =
+        place + static_cast<std::uint64_t>(std::int64_t{word_at(bytes, at)});
+    if (is_start(target) && !is_left_out(place)) found_.push_back(target);
   }
 
   static std::int32_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {

@@ -58,6 +58,19 @@ TEST(PointerTargets, WhatTheLoaderReadsIsNoDistance) {
   EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken)) << "in data it is one";
 }
 
+// Behind a control character, as Swift's mangled names have it.
+TEST(PointerTargets, ADistanceMayLieInAString) {
+  const auto is_untaken_with = [](std::uint64_t before, unsigned at) {
+    Classes classes;
+    const auto distance = static_cast<std::uint32_t>(kIsUntaken - (0x2040 + at));
+    classes.data.push_back(before << 8 * (at - 1) | std::uint64_t{distance} << 8 * at);
+    return analyze(classes)->is_untaken(kIsUntaken);
+  };
+  for (const unsigned at : {1, 2, 3}) EXPECT_FALSE(is_untaken_with(9, at)) << at;
+  EXPECT_TRUE(is_untaken_with('A', 1));
+  EXPECT_TRUE(is_untaken_with(0, 3));
+}
+
 // As most small numbers are none. Records may have other words, too.
 TEST(PointerTargets, ASmallNumberIsADistanceFromTheTextOnlyInARow) {
   constexpr std::uint64_t kUntaken = kIsUntaken - kText;

@@ -281,10 +281,13 @@ ElfBuilder with_info_table(std::uint32_t type, std::uint64_t distance) {
 
 TEST(RuntimeModule, AnInfoTableOfGhcSaysWhereAFunctionTakesItsArgumentsFromTheStack) {
   constexpr std::uint64_t kDistance = 0x100000000 - (0x1040 - 0x100b);
+  constexpr std::uint64_t kSign = ~std::uint64_t{0} << 32;
   const auto module = analyze(with_info_table(14, kDistance));
   ASSERT_TRUE(module);
   EXPECT_TRUE(module->has(0x100b, kStart));
   EXPECT_TRUE(module->has(0x100b, kInsn));
+  EXPECT_TRUE(analyze(with_info_table(14, kDistance | kSign))->has(0x100b, kStart));
+  EXPECT_FALSE(analyze(with_info_table(14, kDistance | kSign << 1))->has(0x100b, kStart));
   EXPECT_FALSE(analyze(with_info_table(15, kDistance))->has(0x100b, kStart)) << "no function";
   EXPECT_FALSE(analyze(with_info_table(14, kDistance + 1))->has(0x100b, kStart));
   EXPECT_FALSE(analyze(with_info_table(14, kDistance & 0x7fffffff))->has(0x100b, kStart));
