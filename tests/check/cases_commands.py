@@ -32,7 +32,8 @@ def deleted_library(tool):
     data, _ = tool.record(["sh", "-c", f"LD_PRELOAD={library} ls /; rm {library}"])
     result, status = tool.check(data)
     equal(status, FOUND, "status")
-    equal(rules_of(result), {"library.injected"}, "rules")
+    equal(rules_of(result), {"plt.redirected", "library.injected"}, "rules")
+    equal(len(result["findings"]), 1, "the library is one finding")
     equal((result["complete"], result["not_checked"]), (True, []), "not checked")
 
 
